@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from daemon.memory.database.sqlite import sqlite3
 
 SOUL, TEAM = "ada", "T1"
@@ -80,7 +80,7 @@ _FILL: Final = {
 
 def fill(path: Path, sizes: dict[str, int], now_ms: int) -> None:
     """Make a memory.db with so many thoughts, goals and predictions, of which none is due at `now_ms` (UTC)."""
-    migrate.migrate(path)
+    schema.migrate(path)
     rows = {"conversations": TALKS, "ticks": sizes["goals"], **sizes}
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma in ("synchronous=OFF", "cache_size=-200000", "foreign_keys=OFF"):

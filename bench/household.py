@@ -11,7 +11,7 @@ from bench.host import cpu_seconds
 from bench.processes import end, spawn
 from bench.stage import Bot, Stage, stage
 from daemon.core.ports.services import SystemClock
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from daemon.memory.database.sqlite import sqlite3
 
 TOKEN: Final = "a-token-of-the-bench"  # noqa: S105 - of daemons that live for a minute
@@ -103,7 +103,7 @@ async def household(journal: str, daemons: int = 2) -> AsyncIterator[Household]:
 
 def make_file(path: Path, journal: str) -> None:
     """A fresh memory.db that keeps this journal mode."""
-    migrate.migrate(path)
+    schema.migrate(path)
     with closing(sqlite3.connect(path)) as connection:
         mode = connection.execute(f"PRAGMA journal_mode={journal}").fetchone()[0]
     if mode != journal:

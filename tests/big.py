@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from daemon.memory.database.sqlite import sqlite3
 from tests.given import SOUL, TEAM
 from tests.indexing import index_turns
@@ -126,7 +126,7 @@ def fill(path: Path, rows: int, *, words: int = 1) -> None:
 
     Half of the messages stand in one DM, of the others each begins a thread; nothing of it waits.
     """
-    migrate.migrate(path)
+    schema.migrate(path)
     values = {
         "rows": rows,
         "asked": "six by " * words,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from daemon.memory import database
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from daemon.soul import loader
 from daemon.soul import loader as reload
 from tests import chance, template
@@ -106,11 +106,9 @@ def _no_model_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _made_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new memory.db is a copy of a migrated one, except in tests of the migrations; a shipped soul is read once."""
-    if request.node.get_closest_marker("migrates") is None:
-        monkeypatch.setattr(migrate, "migrate", template.by_copy)
-        monkeypatch.setattr(migrate, "prepare", template.by_copy)
-        monkeypatch.setattr(database, "_require_sound", template.sound_if_copied)
+def _made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new memory.db is a copy of a fresh one, and a shipped soul is read once."""
+    monkeypatch.setattr(schema, "migrate", template.by_copy)
+    monkeypatch.setattr(database, "_require_sound", template.sound_if_copied)
     for reading in (loader, reload):
         monkeypatch.setattr(reading, "load_soul", template.soul_once)

@@ -1,4 +1,4 @@
-"""What each daemon of a test begins with, made once a process: the migrated memory.db, the souls that are shipped."""
+"""What each daemon of a test begins with, made once a process: a fresh memory.db, the souls that are shipped."""
 
 import os
 import tempfile
@@ -6,48 +6,44 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from uuid import uuid4
 
 from daemon.memory import database
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from daemon.soul import loader
 from daemon.soul.loader import KnownNames
 from daemon.soul.schema import Soul
 
-Migrate = Callable[[Path], tuple[int, int]]
-by_steps: Migrate = migrate.migrate
+migrate: Callable[[Path], tuple[int, int]] = schema.migrate
 look_over = database._require_sound
 from_files = loader.load_soul
 _SHIPPED = Path(__file__).resolve().parents[1] / "souls"
-_ONE_AT_A_TIME = Lock()
 _UNTOUCHED = 1  # second of 1970 at which a copy was written last, as its file says until SQLite writes to it
 
 
 @cache
-def _migrated() -> bytes:
+def _fresh() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        by_steps(path)
+        migrate(path)
         return path.read_bytes()
 
 
 def by_copy(path: Path) -> tuple[int, int]:
-    """Stands in for `migrate.migrate`: a file that does not exist yet is copied, any other is migrated.
+    """Stands in for `schema.migrate`: a file that does not exist yet is copied, any other is brought up.
 
     The copy gets its name when it is complete, so that nothing ever opens a part of it.
     """
     if path.exists() or not path.parent.is_dir():
-        return by_steps(path)
+        return migrate(path)
     draft = path.with_name(f".{path.name}-{uuid4()}")
     draft.touch(mode=0o600)
-    with _ONE_AT_A_TIME:  # Alembic keeps its state in the module
-        draft.write_bytes(_migrated())
+    draft.write_bytes(_fresh())
     os.utime(draft, (_UNTOUCHED, _UNTOUCHED))
     with suppress(FileExistsError):  # another task was faster
         path.hardlink_to(draft)
     draft.unlink()
-    return 0, migrate.SCHEMA
+    return 0, schema.SCHEMA
 
 
 def sound_if_copied(path: Path) -> None:

@@ -18,7 +18,6 @@ from daemon.cli.commands import soul
 from daemon.cli.groups import every_command
 from daemon.core.config import LogLevel
 from daemon.core.phrases import AS_MESSAGE, USAGE, WORDS, Command, phrase_in
-from daemon.memory.database.migrate import SCHEMA
 from daemon.memory.database.sqlite import sqlite3
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
@@ -247,16 +246,21 @@ def test_what_the_page_about_the_engine_names_exists() -> None:
     assert {event for event in events if f'"{event}"' not in sources} == set()
 
 
-def test_the_newest_migration_is_the_schema_that_the_program_knows() -> None:
-    steps = sorted(path.name[:4] for path in (ROOT / "daemon/memory/database/migrations/versions").glob("0*.py"))
-    assert steps == [f"{number:04d}" for number in range(1, SCHEMA + 1)]
+def test_all_files_of_the_program_are_packaged() -> None:
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    patterns = {ROOT / name.replace(".", "/"): set(found) for name, found in packaged.items()}
+    for path in (path for path in (ROOT / "daemon").rglob("*") if path.is_file()):
+        package = next(folder for folder in path.parents if (folder / "__init__.py").exists())
+        held = {one for folder in (ROOT / "*", package) for one in patterns.get(folder, ())}
+        found = path.suffix in (".py", ".pyc") or any(path in package.glob(pattern) for pattern in held)
+        assert found, f"pyproject.toml packages no {path.relative_to(ROOT)}"
 
 
 def _tables() -> set[str]:
-    """The tables of memory.db, without those that SQLite and the migrations keep for themselves."""
+    """The tables of memory.db, without those that SQLite keeps for itself."""
     with closing(sqlite3.connect(f"file:{ROOT / 'memory.db.example'}?mode=ro", uri=True)) as example:
         made = {name for (name,) in example.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    of_sqlite = re.compile(r"sqlite_|alembic_|.*_(?:data|idx|content|docsize|config)$")
+    of_sqlite = re.compile(r"sqlite_|.*_(?:data|idx|content|docsize|config)$")
     return {name for name in made if not of_sqlite.match(name)}
 
 
@@ -282,13 +286,13 @@ def test_every_step_is_tested_every_process_in_its_table_and_no_test_imports_fro
 
 def test_the_floors_in_the_architecture_are_those_that_are_held() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    told = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Floors")[2]
-    drawn = re.findall(r"^(\S+(?: \| \S+)*)", told.partition("```text\n")[2].partition("```")[0], re.MULTILINE)
+    floors = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Floors")[2]
+    drawn = re.findall(r"^(\S+(?: \| \S+)*)", floors.partition("```text\n")[2].partition("```")[0], re.MULTILINE)
     assert drawn == contracts[0]["layers"]
 
 
 def test_heavy_libraries_are_not_imported_at_start() -> None:
-    heavy = "anthropic openai alembic sqlalchemy apscheduler mcp torch chromadb numpy onnxruntime"
+    heavy = "anthropic openai apscheduler mcp torch chromadb numpy onnxruntime"
     probe = f"import sys, daemon.app; print([name for name in {heavy!r}.split() if name in sys.modules])"
     seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, cwd=ROOT)
     assert seen.stdout.strip() == "[]"
@@ -346,7 +350,7 @@ def test_what_the_daemon_writes_into_a_checkout_is_never_committed() -> None:
     written += ["backups/memory-20260101T000000.000Z.db", "chat.log", ".env", "http.token", ".http.token-1"]
     written += ["events.key", ".events.key-1", "forgotten.json", ".forgotten.json.00c0ffee"]
     written += ["index/minoan/chroma.sqlite3", "run/1-2", "senses/EP_1"]
-    told = subprocess.run(
+    ignored = subprocess.run(
         ["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True, check=False
     )  # git, with our own words
-    assert told.stdout.split() == written
+    assert ignored.stdout.split() == written

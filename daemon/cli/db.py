@@ -13,7 +13,7 @@ from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.overview import check_file
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up, prepare_folder
-from daemon.memory.database.migrate import migrate
+from daemon.memory.database.schema import migrate
 
 
 @click.group("db")

@@ -22,7 +22,7 @@ from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, DaemonError, StoreError
 from daemon.core.ports.services import SystemClock
 from daemon.memory.database.copies import folder_beside, name_at
-from daemon.memory.database.migrate import SCHEMA, require_current, version_of
+from daemon.memory.database.schema import SCHEMA, require_known, version_of
 from daemon.soul import find_souls_directory, load_soul
 
 
@@ -169,7 +169,7 @@ def upgrade_command(back: bool) -> None:
     """Bring memory.db and the installed service to this version; to be run after the new program is there.
 
     It stops the service, copies memory.db where its schema changes, checks the copy, migrates, writes the unit anew and
-    starts the service. A file that a newer program wrote is left alone.
+    starts the service. A file of a newer program, or of a much older one, is left alone.
 
     With --back the newest copy of before an upgrade takes the place of memory.db, which stays beside it under another
     name. The service stays stopped until the older program is there again. Messages that came since are read from
@@ -181,8 +181,7 @@ def upgrade_command(back: bool) -> None:
         _go_back(unit, path)
         return
     before = version_of(path)
-    if before > SCHEMA:
-        require_current(before)
+    require_known(before)
     if unit:
         install(_as_it_is(unit), "")
         control(unit, "daemon-reload")

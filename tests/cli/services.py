@@ -9,7 +9,7 @@ from pathlib import Path
 from daemon.cli.installing import ServiceUnit
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from tests.systemd.conftest import REPOSITORY
 
 BOT, APP = "xoxb-1-canary-bot", "xapp-1-canary-app"
@@ -25,7 +25,7 @@ def install(unit: Path, data: Path, credentials: Path, *more: str) -> ServiceUni
     unit.write_text("\n".join((text, *more)))
     for folder in (data, credentials):
         folder.mkdir(mode=0o700, parents=True)
-    migrate.migrate(data / "memory.db")
+    schema.migrate(data / "memory.db")
     (credentials / "slack-bot-token").write_text(f"{BOT}\n")
     (credentials / "slack-app-token").write_text(f"{APP}\n")
     return ServiceUnit(unit)

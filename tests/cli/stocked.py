@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
-from daemon.memory.database import Transaction, migrate, open_database, sqlite
+from daemon.memory.database import Transaction, open_database, schema, sqlite
 from daemon.memory.database.sqlite import sqlite3
 from tests.fakes import FakeClock
 from tests.processes import OtherProcess
@@ -72,7 +72,7 @@ def turn(path: Path, conversation: str, author: str, audience: str, **more: obje
 
 def stock(path: Path) -> Path:
     """One message and one post for each state, a turn with a private thought, a model call."""
-    migrate.migrate(path)
+    schema.migrate(path)
     talk(path, CONVERSATION, "dm:D1", "dm")
     with opened(path) as connection:
         for number, state in enumerate(INBOX_STATES):

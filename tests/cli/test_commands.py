@@ -11,7 +11,7 @@ from daemon.cli.groups import every_command
 from daemon.cli.listing import age
 from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
-from daemon.memory.database.migrate import SCHEMA
+from daemon.memory.database.schema import SCHEMA
 from tests.cli.conftest import as_json, call, printed
 from tests.cli.stocked import NOW, THOUGHT, add_daemon, change, dead_identity, insert, message_in, one, opened, post_in
 

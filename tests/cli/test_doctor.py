@@ -194,7 +194,7 @@ def test_stuck_rows_come_with_their_command_and_an_old_backup_is_a_warning(path:
 
 
 def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Path) -> None:
-    for version, cure in ((0, "soul db migrate"), (99, "update the program")):
+    for version, cure in ((0, "soul db migrate"), (16, "passport export DIR"), (99, "update the program")):
         change(path, f"PRAGMA user_version={version}")
         finding = only("database")
         assert (finding.verdict, cure in finding.fix) == (Verdict.FAIL, True), finding

@@ -52,9 +52,7 @@ def test_help_imports_nothing_heavy(home: Path) -> None:
     result = run(sys.executable, "-c", code, cwd=home)
     assert "Settings and help:" in result.stdout
     loaded = set(result.stdout.splitlines()[-1].split())
-    assert loaded.isdisjoint(
-        {"pydantic", "aiohttp", "slack_sdk", "anthropic", "openai", "alembic", "sqlite3", "daemon.app"}
-    )
+    assert loaded.isdisjoint({"pydantic", "aiohttp", "slack_sdk", "anthropic", "openai", "sqlite3", "daemon.app"})
 
 
 def test_it_ends_with_its_code_without_freeing_what_a_thread_still_uses(home: Path) -> None:
@@ -160,7 +158,7 @@ def schema_of(path: Path) -> tuple[object, ...]:
 
 
 @pytest.mark.slow
-def test_the_example_database_is_what_the_migrations_make_and_its_command_writes(home: Path) -> None:
+def test_the_example_database_is_what_the_schema_makes_and_its_command_writes(home: Path) -> None:
     result = soul("db", "example", "example.db", cwd=home)
     assert result.returncode == 0, result.stderr
     assert [found.name for found in home.iterdir()] == ["example.db"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.ports.services import SystemClock
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from daemon.memory.database.sqlite import sqlite3
 from tests.http.births import Births, zygote_of_daemons
 from tests.http.daemons import TOKEN
@@ -47,7 +47,7 @@ class Doors:
 @pytest.mark.slow
 @pytest.mark.parametrize("journal", ["truncate", "wal"])
 async def test_no_step_is_lost_or_counts_twice_while_daemons_are_killed(tmp_path: Path, journal: str) -> None:
-    migrate.migrate(tmp_path / "memory.db")
+    schema.migrate(tmp_path / "memory.db")
     with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
         assert connection.execute(f"PRAGMA journal_mode={journal}").fetchone()[0] == journal
     async with zygote_of_daemons() as births:

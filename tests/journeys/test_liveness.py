@@ -8,7 +8,7 @@ import pytest
 
 from daemon.core.errors import SchemaMismatch
 from daemon.core.systemd import ExitCode, exit_code
-from daemon.memory.database import migrate
+from daemon.memory.database import schema
 from tests.fakes import TIMEOUT
 from tests.given import tagged
 from tests.journeys.house import House
@@ -20,7 +20,7 @@ OUTDATED = (SchemaMismatch, ExceptionGroup)
 async def test_a_daemon_whose_schema_is_older_than_the_file_ends_and_leaves_slack_at_once(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     daemon = house.running
-    await house.change(f"PRAGMA user_version = {migrate.SCHEMA + 1}")
+    await house.change(f"PRAGMA user_version = {schema.SCHEMA + 1}")
     house.clock.turn(11)  # no message is needed: the next heartbeat meets the newer schema
     await daemon.events.until("daemon.outdated")
     with pytest.raises(OUTDATED) as raised:
@@ -32,7 +32,7 @@ async def test_a_daemon_whose_schema_is_older_than_the_file_ends_and_leaves_slac
 
 async def test_a_read_that_fails_on_a_newer_file_ends_the_daemon_too(house: House) -> None:
     daemon = house.running
-    await house.change(f"PRAGMA user_version = {migrate.SCHEMA + 1}")
+    await house.change(f"PRAGMA user_version = {schema.SCHEMA + 1}")
     with pytest.raises(SchemaMismatch):
         await house.built.store.database.rows("SELECT gone FROM presence")
     await daemon.events.until("daemon.outdated")

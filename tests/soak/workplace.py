@@ -12,7 +12,7 @@ from daemon.core.systemd import ExitCode, exit_code
 from daemon.local_slack.faults import MethodFault
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel, WorkspaceUser
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from daemon.memory.database import Transaction, migrate
+from daemon.memory.database import Transaction, schema
 from daemon.memory.database.sqlite import sqlite3
 from tests.fakes import Events, TurnableClock
 from tests.journeys.house import SlackDaemon, settings_for
@@ -211,12 +211,12 @@ class Workplace:
         """A newer program migrates the file, which ends the daemon; then the admin goes back."""
         daemon = self.daemon
         assert daemon is not None
-        self._set_schema(migrate.SCHEMA + 1)
+        self._set_schema(schema.SCHEMA + 1)
         await self._until(lambda: daemon.over)
         self.daemon = None
         if exit_code(daemon._life.exception()) is not ExitCode.CONFIGURATION:
             self.dead_daemons.append(f"outdated: {daemon._life.exception()!r}")
-        self._set_schema(migrate.SCHEMA)
+        self._set_schema(schema.SCHEMA)
         await self.start()
 
     def _set_schema(self, number: int) -> None:

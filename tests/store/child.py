@@ -11,6 +11,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import time
@@ -18,20 +19,15 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-import alembic.command
-import alembic.config
-import sqlalchemy
-
 from daemon.core.errors import StoreError
 from daemon.core.ports.services import SystemClock
-from daemon.memory.database import Database, Transaction, migrate, open_database
+from daemon.memory.database import Database, Transaction, open_database, schema
 from daemon.memory.store import open_store
 from tests.fakes import Events
 from tests.given import SOUL, TEAM, effect, new_message
 from tests.store.parts import content, look
 
 Json = dict[str, Any]
-_LOADED = (alembic.command, alembic.config, sqlalchemy)  # before any fork, so that a migration starts at once
 
 
 async def write(database: Database, name: str, *, size: int = 50) -> None:
@@ -108,7 +104,7 @@ def kills(path: Path, times: int, *, lie: bool = False) -> Json:
 
 def contend(path: Path, writers: int, each: int) -> Json:
     """Processes that write and read as fast as they can; every error goes to the pipe."""
-    migrate.migrate(path)
+    schema.migrate(path)
 
     async def work(pipe: int) -> None:
         async with open_database(path, SystemClock()) as database:
@@ -154,7 +150,7 @@ def _size(path: Path) -> int:
 
 def full(path: Path) -> Json:
     """Limit the size of files, as a full disk does, and then lift the limit."""
-    migrate.migrate(path)
+    schema.migrate(path)
     most = path.stat().st_size + 150_000
 
     async def work(pipe: int) -> None:
@@ -235,7 +231,7 @@ def locks(path: Path) -> Json:
 
             async def unit(transaction: Transaction) -> Json:
                 before = held()
-                migrate.version_of(path)
+                schema.version_of(path)
                 after = held()
                 content(path)
                 return {"before": before, "after_our_read": after, "after_a_plain_read": held()}
@@ -260,7 +256,7 @@ class Disk:
 def faults(path: Path, shim: str, *, lie: bool = False) -> Json:
     """Fail each single write, sync and truncation in turn, with each error; with `lie` acknowledge anyway."""
     disk, promised = Disk(shim), set[str]()
-    migrate.migrate(path)
+    schema.migrate(path)
     refused: set[str] = set()
     points = 1
     for code in (errno.EIO, errno.ENOSPC):
@@ -321,34 +317,48 @@ def syncs(path: Path, shim: str, *, careless: bool) -> Json:
 
 
 def migrations(path: Path, shim: str, points: int) -> Json:
-    """Kill the first migration at up to `points` of its calls to the disk; the next start must finish it."""
+    """Kill the making of a file and two steps at up to `points` of its calls to the disk; a next start finishes it."""
     disk = Disk(shim)
+    objects = "SELECT name, sql FROM sqlite_schema ORDER BY name"
+    whole: dict[int, object] = {0: []}
+    for number in range(schema.SCHEMA, schema.SCHEMA + 3):
+        if number > schema.BASELINE:
+            script = path.parent.with_name(f"{number}.sql")
+            script.write_text(f"CREATE TABLE t{number} (id INTEGER) STRICT;\nINSERT INTO t{number} VALUES (1);")
+            schema.STEPS[number], schema.SCHEMA = script, number
+        made = path.parent.with_name(f"{number}.db")
+        schema.migrate(made)
+        whole[number] = look(made, objects)
+    newest = max(schema.STEPS)
 
     async def work(pipe: int) -> None:
-        migrate.migrate(path)
+        schema.migrate(path)
         report(pipe, str(disk.calls.value))
 
     def attempt(at: int) -> list[str]:
-        for file in path.parent.iterdir():
-            file.unlink()
+        shutil.rmtree(path.parent)
+        path.parent.mkdir()
         disk.calls.value, disk.kill_at.value = 0, at
         pid, pipe = forked(work)
         lines = drained(pipe)
         os.waitpid(pid, 0)
         return lines
 
+    def state() -> tuple[int, object]:
+        return (schema.version_of(path), look(path, objects)) if path.exists() else (0, [])
+
     total = int(attempt(0)[0])
-    whole = look(path, "SELECT name, sql FROM sqlite_schema ORDER BY name")
-    killed = repaired = 0
+    killed = between = repaired = 0
     for at in random.Random(7).sample(range(1, total + 1), min(points, total)):
         killed += not attempt(at)
         disk.kill_at.value = 0
+        version, found_there = state()
+        between += found_there != whole[version]
         pid, pipe = forked(work)  # in a process of its own, as a restart would
         drained(pipe)
         os.waitpid(pid, 0)
-        same = look(path, "SELECT name, sql FROM sqlite_schema ORDER BY name") == whole
-        repaired += same and integrity(path) == "ok" and migrate.version_of(path) == migrate.SCHEMA
-    return {"calls": total, "killed": killed, "repaired": repaired}
+        repaired += state() == (newest, whole[newest]) and integrity(path) == "ok"
+    return {"calls": total, "killed": killed, "between": between, "repaired": repaired}
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
 from daemon.core.ports.services import SystemClock
-from daemon.memory.database import Database, Transaction, migrate, open_database
+from daemon.memory.database import Database, Transaction, open_database, schema
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.database.work_thread import WorkThread
 from tests import template
@@ -194,7 +194,7 @@ async def test_an_error_of_sqlite_is_a_store_error_and_a_unit_awaits_no_others(d
 
 async def test_a_schema_that_becomes_newer_stops_all_writes(database: Database, path: Path) -> None:
     await database.write(note("before"))
-    poke(path, f"PRAGMA user_version={migrate.SCHEMA + 1}")
+    poke(path, f"PRAGMA user_version={schema.SCHEMA + 1}")
     with pytest.raises(SchemaMismatch, match=r"update the program|knows"):
         await database.write(note("after"))
     assert look(path, ACTS) == [("before",)]

@@ -102,8 +102,9 @@ def test_every_acknowledgement_follows_a_sync(either: Path, shim: str) -> None:
     assert deed("syncs", either, shim, "careless", preload=shim)["without_sync"] == 50, "the test catches missing ones"
 
 
-def test_the_next_start_finishes_a_migration_killed_at_any_call(tmp_path: Path, shim: str) -> None:
+def test_a_migration_killed_at_any_call_leaves_a_whole_schema_and_is_finished(tmp_path: Path, shim: str) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    outcome = deed("migrations", home / "memory.db", shim, 12, preload=shim)
-    assert outcome["killed"] == outcome["repaired"] == min(12, outcome["calls"])
+    outcome = deed("migrations", home / "memory.db", shim, 24, preload=shim)
+    assert outcome["killed"] == outcome["repaired"] == min(24, outcome["calls"])
+    assert outcome["between"] == 0

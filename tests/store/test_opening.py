@@ -11,7 +11,7 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError, StoreFull
 from daemon.core.ports.services import SystemClock
 from daemon.core.systemd import ExitCode, exit_code
-from daemon.memory.database import log_size, migrate, open_database, sqlite
+from daemon.memory.database import log_size, open_database, schema, sqlite
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.sqlite import sqlite3
 from tests.fakes import TIMEOUT, Events, FakeClock
@@ -34,17 +34,25 @@ async def test_a_file_of_another_program_is_refused_and_unchanged(path: Path) ->
     assert content(path) == before
 
 
-async def test_a_newer_file_is_refused_and_an_older_one_is_migrated_only_with_create(path: Path) -> None:
+async def test_a_newer_file_is_refused_and_one_from_before_the_first_step_with_advice(path: Path) -> None:
     await refused(path, SchemaMismatch, "needs", create=False)
     assert files(path.parent) == []
-    migrate.migrate(path)
-    poke(path, f"PRAGMA user_version={migrate.SCHEMA + 1}")
-    for create in (True, False):
-        await refused(path, SchemaMismatch, "has schema", create=create)
+    schema.migrate(path)
+    for version, hint in (
+        (schema.SCHEMA + 1, "update the program"),
+        *((version, "soul memory passport export DIR` with the program that made it") for version in (1, 16)),
+    ):
+        poke(path, f"PRAGMA user_version={version}")
+        before = content(path)
+        for create in (True, False):
+            error = await refused(path, SchemaMismatch, f"has schema {version}", create=create)
+            assert hint in error.hint
+        assert content(path) == before
+        assert [one.name for one in files(path.parent) if one.is_dir()] == []
 
 
 def damage_a_page(path: Path) -> None:
-    migrate.migrate(path)
+    schema.migrate(path)
     root = look(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'audit'")[0][0]
     assert isinstance(root, int)
     damaged = bytearray(content(path))
@@ -76,7 +84,7 @@ def test_the_look_finds_damage_in_small_and_in_large_files(path: Path, monkeypat
             except sqlite3.DatabaseError as error:
                 return [translated.message] if isinstance(translated := sqlite.translate(error), StoreDamaged) else []
 
-    migrate.migrate(path)
+    schema.migrate(path)
     whole = sqlite._CHECKED_WHOLE
     for damaged in (False, True):
         if damaged:
@@ -126,7 +134,7 @@ def test_wal_is_safe_in_versions_without_the_reset_fault_and_an_existing_file_is
     mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3), (3, 53, 0), (4, 0, 0))
     assert [one for one in (*faulty, *mended) if sqlite.wal_is_safe(one)] == list(mended)
     make_wal(path)
-    migrate.migrate(path)
+    schema.migrate(path)
     with closing(sqlite.connect(path)) as connection:
         assert sqlite.journal_mode(connection) == "wal"
     assert look(path, "PRAGMA journal_mode") == [("wal",)]
@@ -152,7 +160,7 @@ def test_every_sqlite_error_becomes_a_store_error_with_a_hint() -> None:
 
 
 def test_every_connection_syncs_fully_and_checks_keys_and_a_read_only_one_writes_nothing(path: Path) -> None:
-    migrate.migrate(path)
+    schema.migrate(path)
     with closing(sqlite.connect(path)) as connection:
         settings = {
             name: connection.execute(f"PRAGMA {name}").fetchone()[0]

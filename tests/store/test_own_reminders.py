@@ -28,7 +28,7 @@ from daemon.memory.records import Worker
 from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, HERE, LEASE, SOUL, TEAM
-from tests.store.parts import Stores, intend, look, poke
+from tests.store.parts import Stores, intend, look
 
 WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 DAY_S = 24 * 3_600.0
@@ -168,17 +168,6 @@ async def test_one_for_another_room_waits_there_and_keeps_to_the_share(
     assert len(waiting) == 5, "a tenth of what the soul may have"
     assert await own.due(waiting[0].id) == waiting[0]
     assert await own.due("gone") is None
-
-
-async def test_reminders_of_an_earlier_schema_get_numbers(database: Database, clock: FakeClock, path: Path) -> None:
-    """The step's own statement, on rows as they were before it."""
-    await intend(database, clock, daily("reminder-1"), daily("reminder-2"), daily("reminder-3", behalf="U2"))
-    poke(path, "UPDATE intentions SET number = 0, created_ms = created_ms + CAST(substr(slot, -1) AS INTEGER)")
-    step = __import__("daemon.memory.database.migrations.versions.0009_colleague", fromlist=["CHANGES"])
-    poke(path, next(one for one in step.CHANGES if "row_number" in one))
-    assert look(path, "SELECT slot, number FROM intentions ORDER BY slot") == [
-        ("reminder-1", 1), ("reminder-2", 2), ("reminder-3", 1),
-    ]  # fmt: skip
 
 
 @settings(max_examples=6, deadline=None)

@@ -1,6 +1,5 @@
 """Every write of a turn keeps the full-text index: what is gone can't be found, and what is there can."""
 
-import asyncio
 import re
 from contextlib import closing, suppress
 from functools import partial
@@ -14,7 +13,7 @@ from daemon.core.errors import IndexDamaged
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.words import LONGEST_STEM, SHORTEST_STEM, terms_of
 from daemon.memory.admin.overview import check_file
-from daemon.memory.database import Database, migrate, open_database
+from daemon.memory.database import Database, open_database, schema
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.turn_index import TURN_INDEX, join, join_all, store_turns, tidy_periodically
 from daemon.memory.knowledge.word_index import rebuild
@@ -23,7 +22,6 @@ from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.retrieval.surfacing import AlreadyShown, Surfacing
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, deleted, edited, effect, new_message
-from tests.store.older import make_older
 from tests.store.parts import Stores, content, look, poke, room
 
 READERS = Readers(HERE, members_only=True)
@@ -197,38 +195,8 @@ async def test_a_new_index_has_each_change(path: Path, stores: Stores, search: S
     assert (await found(search, "griffin30"))[0] == "the griffin30 sleeps"
 
 
-@pytest.mark.migrates
-def test_the_migration_indexes_the_turns_that_are_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_older(path, monkeypatch, 4, _SCHEMA_4)
-    assert migrate.migrate(path) == (4, migrate.SCHEMA)
-
-    async def ask() -> list[str]:
-        async with open_database(path, FakeClock(auto=True)) as database:
-            reader = Readers(Audience(AudienceKind.DM, "D1"), members_only=True)
-            here = ConversationKey("ada", "T1", "D1")
-            surfacing = Surfacing(database, FakeClock(auto=True))
-            return [one.text for one in await surfacing.search(here, reader, "会议 kraken", 9)]
-
-    assert sorted(asyncio.run(ask())) == ["the kraken sleeps", "明天的会议"]
-    assert look(path, "SELECT count(*) FROM turn_words") == [(2,)]
-    assert look(path, "SELECT count(*) FROM library_files") == [(0,)], "the folders are read anew"
-
-
-_TURN = "INSERT INTO turns (conversation, speaker, author, name, ts, body, kind, audience, trace_id, said_ms) VALUES"
-_SCHEMA_4 = (
-    """
-    INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
-    VALUES ('ada/T1/D1/', 'ada', 'T1', 'D1', '', 'dm', 'dm:D1', 1)
-    """,
-    f"{_TURN} ('ada/T1/D1/', 'person', 'U1', 'Ada', '1.0', 'the kraken sleeps', 'reply', 'dm:D1', 't', 1)",
-    f"{_TURN} ('ada/T1/D1/', 'person', 'U1', 'Ada', '2.0', '明天的会议', 'reply', 'dm:D1', 't', 1)",
-    f"{_TURN} ('ada/T1/D1/', 'soul', 'ada', 'Ada', '2.0', 'kraken, sorry', 'apology', 'dm:D1', 't', 1)",
-    "INSERT INTO library_files (path, stamp, indexed_ms) VALUES ('docs/a.md', '1', 1)",
-)
-
-
 def test_the_index_keeps_the_beginnings_of_words_that_a_query_asks_for(path: Path) -> None:
-    migrate.migrate(path)
+    schema.migrate(path)
     lengths = [len(code("any")) + length for length in range(SHORTEST_STEM, LONGEST_STEM + 1)]
     for table in ("turn_index", "library_index"):
         [(statement,)] = look(path, f"SELECT sql FROM sqlite_schema WHERE name = '{table}'")
@@ -237,12 +205,8 @@ def test_the_index_keeps_the_beginnings_of_words_that_a_query_asks_for(path: Pat
 
 def test_turns_are_written_in_one_place() -> None:
     writes = re.compile(r"INSERT INTO turns\b|UPDATE turns SET body|DELETE FROM turns\b|^\s*\"turns\",$", re.MULTILINE)
-    package = Path(migrate.__file__).parents[2]
-    found = {
-        path.stem
-        for path in package.rglob("*.py")
-        if "migrations" not in path.parts and writes.search(path.read_text(encoding="utf-8"))
-    }
+    package = Path(schema.__file__).parents[2]
+    found = {path.stem for path in package.rglob("*.py") if writes.search(path.read_text(encoding="utf-8"))}
     assert found == {"turn_index"}
 
 

@@ -19,7 +19,7 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.restore import restore
-from daemon.memory.database import Database, Transaction, Unit, migrate, open_database, sqlite
+from daemon.memory.database import Database, Transaction, Unit, open_database, schema, sqlite
 from daemon.memory.database.backup import BackupSchedule, back_up, verify
 from daemon.memory.database.copies import CopyRoom, folder_beside, made_at, name_at, newest_copy, pause_ms, rotate
 from daemon.memory.database.sqlite import sqlite3
@@ -141,7 +141,7 @@ def test_a_file_that_changes_at_every_step_is_copied_in_one_step(path: Path, tmp
             return False
 
         made = back_up(path, tmp_path / "copy.db", CLOCK, stopped=write_between_steps)
-    assert verify(made.path).schema == migrate.SCHEMA
+    assert verify(made.path).schema == schema.SCHEMA
     assert one(made.path, "SELECT count(*) FROM audit WHERE act = 'between'") in range(1, 60)
 
 
@@ -513,7 +513,7 @@ async def test_the_daemon_copies_a_file_that_it_writes_to_all_the_time(path: Pat
     assert wrote > before + 10
     assert isinstance(kept, int)
     assert before <= kept <= wrote
-    assert verify(path.with_name("copy.db")).schema == migrate.SCHEMA
+    assert verify(path.with_name("copy.db")).schema == schema.SCHEMA
 
 
 async def test_a_cancelled_copy_of_the_daemon_ends_at_once(path: Path) -> None:

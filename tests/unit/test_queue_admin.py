@@ -12,7 +12,7 @@ from daemon.memory.admin.job_admin import JobAdmin
 from daemon.memory.admin.overview import check_file, survey
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
 from daemon.memory.database import open_database
-from daemon.memory.database.migrate import SCHEMA
+from daemon.memory.database.schema import SCHEMA
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Worker
@@ -248,7 +248,7 @@ def test_a_check_finds_a_row_that_refers_to_a_missing_one_and_another_schema(pat
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("DELETE FROM conversations")
     assert any("conversations" in fault for fault in check_file(path, whole=True).faults)
-    for version, said in ((0, "soul db migrate"), (99, "update the program")):
+    for version, said in ((0, "soul db migrate"), (16, "passport export DIR"), (99, "update the program")):
         with opened(path) as connection:
             connection.execute(f"PRAGMA user_version={version}")
         found = check_file(path, whole=False)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from daemon.core.errors import StoreError
+from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports.services import ModelRole
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
-from daemon.memory.database import Database, Transaction, migrate, sqlite
+from daemon.memory.database import Database, Transaction, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
+from daemon.memory.database.schema import require_current
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.library import FaultyFile, faulty_files
 from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
@@ -186,12 +187,11 @@ def check_file(path: Path, *, whole: bool) -> FileCheck:
     except sqlite3.Error as error:
         raise sqlite.translate(error) from error
     cure = "stop the daemon, then restore a backup: soul db restore PATH" if faults else ""
-    if schema < migrate.SCHEMA:
-        faults.append(f"schema {schema}, this program needs {migrate.SCHEMA}")
-        cure = cure or "run `soul db migrate`"
-    if schema > migrate.SCHEMA:
-        faults.append(f"schema {schema}, this program knows {migrate.SCHEMA}")
-        cure = cure or "update the program; the file itself is sound"
+    try:
+        require_current(schema)
+    except SchemaMismatch as mismatch:
+        faults.append(mismatch.message)
+        cure = cure or mismatch.hint
     return FileCheck(schema, journal, tuple(faults), cure)
 
 

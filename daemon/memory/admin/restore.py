@@ -9,8 +9,9 @@ from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.ports.services import Clock
-from daemon.memory.database import backup, copies, migrate, sqlite
+from daemon.memory.database import backup, copies, sqlite
 from daemon.memory.database.process_locks import ProcessLocks
+from daemon.memory.database.schema import migrate
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.people.forgetting import forget_again
 from daemon.memory.queues.presence import GHOST_MS
@@ -74,7 +75,7 @@ def restore(
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = backup.back_up(source, fresh, clock)
-        schema = migrate.migrate(fresh)[1] if migrates else made.schema
+        schema = migrate(fresh)[1] if migrates else made.schema
         waiting, forgotten = _prepare(fresh, source, path, clock, actor)
         replaced = _keep_aside(path, clock) if path.exists() else None
         fresh.rename(path)

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError
 from daemon.core.ports.services import Clock
-from daemon.memory.database import migrate, sqlite
+from daemon.memory.database import schema, sqlite
 from daemon.memory.database.process_locks import ProcessLocks
 from daemon.memory.database.sqlite import Transaction, Unit, one_of, run_unit, sqlite3
 from daemon.memory.database.work_thread import WorkThread, copy_pages, pause_between
@@ -285,7 +285,7 @@ class Database:
 
 
 def _require_current(connection: sqlite3.Connection) -> None:
-    migrate.require_current(int(connection.execute("PRAGMA user_version").fetchone()[0]))
+    schema.require_current(int(connection.execute("PRAGMA user_version").fetchone()[0]))
 
 
 def _run_batch(batch: _Batch, clock: Clock, connection: sqlite3.Connection) -> None:
@@ -369,10 +369,10 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
     With `create`, its structure gets a quick check. Raises SchemaMismatch, StoreDamaged or StoreError with a hint.
     """
     if create:
-        await asyncio.to_thread(migrate.prepare, path)
+        await asyncio.to_thread(schema.migrate, path)
         await asyncio.to_thread(_require_sound, path)
     else:
-        migrate.require_current(await asyncio.to_thread(migrate.version_of, path))
+        schema.require_current(await asyncio.to_thread(schema.version_of, path))
     async with AsyncExitStack() as closed, AsyncExitStack() as stack:
         connections = []
         for number in range(1 + _READERS):

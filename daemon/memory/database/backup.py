@@ -18,7 +18,7 @@ from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports import DutyTurn
 from daemon.core.ports.services import Clock, Emit
-from daemon.memory.database import Database, migrate, sqlite
+from daemon.memory.database import Database, sqlite
 from daemon.memory.database.copies import (
     PARTIAL,
     all_copies,
@@ -30,6 +30,7 @@ from daemon.memory.database.copies import (
     room_for,
     rotate,
 )
+from daemon.memory.database.schema import SCHEMA
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.database.work_thread import copy_pages, pause_between
 
@@ -178,9 +179,9 @@ def verify(path: Path, stopped: Callable[[], bool] = lambda: False) -> Backup:
         raise StoreError(f"{path} is damaged: {'; '.join(faults)}", hint="choose another backup")
     if schema == 0:
         raise StoreError(f"{path} is empty", hint="choose another backup")
-    if schema > migrate.SCHEMA:
+    if schema > SCHEMA:
         raise SchemaMismatch(
-            f"{path} has schema {schema}, this program knows {migrate.SCHEMA}", hint="update the program first"
+            f"{path} has schema {schema}, this program knows {SCHEMA}", hint="update the program first"
         )
     return Backup(path, schema, path.stat().st_size)
 

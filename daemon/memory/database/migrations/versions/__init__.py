@@ -1,1 +1,0 @@
-"""One file per step, named by the schema version it leads to."""
