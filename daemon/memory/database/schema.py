@@ -43,7 +43,7 @@ def require_known(found: int) -> None:
         )
     if 0 < found < BASELINE:
         raise SchemaMismatch(
-            f"memory.db has schema {found} of an earlier program, this program takes files from schema {BASELINE} on",
+            f"memory.db has schema {found}, this program takes files from schema {BASELINE} on",
             hint="run `soul memory passport export DIR` with the program that made it, move memory.db away, then run"
             " `soul db migrate` and `soul memory passport import DIR` with this one; the file is unchanged",
         )

@@ -1,21 +1,22 @@
 -- The schema of memory.db. A fresh file is made by this file and by the steps in `steps/`, in order of their numbers.
---
--- SQLite keeps the comments inside a statement: `sqlite3 memory.db .schema` shows them.
--- In every table: `soul` is the name of a soul, `workspace` the Slack id of a workspace. `person` and `author` are the
--- Slack id of a user, `name` is what people read. Columns that end in `_ms` are milliseconds since 1970, UTC. A `ts` is
--- Slack's own timestamp of a message. A column with JSON is text. An empty text means none.
+-- Comments are inside the statements, since SQLite keeps those: `sqlite3 memory.db .schema` shows them.
 
 -- Conversations, and what was said in them
 
 CREATE TABLE conversations (
   -- A conversation: a DM, a thread in a channel, or a session in the terminal or over HTTP, each with one soul.
+  --
+  -- In all tables: `soul` is the name of a soul, `workspace` the Slack id of a workspace. `person`, `author` and
+  -- `behalf` are Slack ids of users, `name` is what people read. `ts` is the timestamp by which Slack knows a message.
+  -- `audience` says who may ever hear the words. Columns that end in `_ms` are milliseconds since 1970, UTC. An empty
+  -- text means none.
   id TEXT PRIMARY KEY,                          -- soul/workspace/channel/thread
   soul TEXT NOT NULL,
   workspace TEXT NOT NULL,
   channel TEXT NOT NULL,
   thread TEXT NOT NULL,                         -- ts of the first message of the thread
   place TEXT NOT NULL,                          -- dm, group_dm, private_channel, public_channel or terminal
-  audience TEXT NOT NULL,                       -- who may ever hear the words: dm:D…, channel:C…, workspace:T…
+  audience TEXT NOT NULL,                       -- dm:D…, channel:C…, workspace:T… or operator:…
   process TEXT NOT NULL DEFAULT 'engaged',      -- the current mental process
   taking_part INTEGER NOT NULL DEFAULT 0 CHECK (taking_part IN (0, 1)), -- the soul answers without being mentioned
   version INTEGER NOT NULL DEFAULT 0,           -- raised by every committed cycle
