@@ -324,7 +324,10 @@ def migrations(path: Path, shim: str, points: int) -> Json:
     for number in range(schema.SCHEMA, schema.SCHEMA + 3):
         if number > schema.BASELINE:
             script = path.parent.with_name(f"{number}.sql")
-            script.write_text(f"CREATE TABLE t{number} (id INTEGER) STRICT;\nINSERT INTO t{number} VALUES (1);")
+            script.write_text(
+                f"CREATE TABLE t{number} (page BLOB) STRICT;\n"
+                f"INSERT INTO t{number} SELECT zeroblob(4000) FROM pragma_function_list LIMIT 100;\n"
+            )  # so many pages that some of the calls belong to it
             schema.STEPS[number], schema.SCHEMA = script, number
         made = path.parent.with_name(f"{number}.db")
         schema.migrate(made)
