@@ -246,16 +246,6 @@ def test_what_the_page_about_the_engine_names_exists() -> None:
     assert {event for event in events if f'"{event}"' not in sources} == set()
 
 
-def test_all_files_of_the_program_are_packaged() -> None:
-    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    patterns = {ROOT / name.replace(".", "/"): set(found) for name, found in packaged.items()}
-    for path in (path for path in (ROOT / "daemon").rglob("*") if path.is_file()):
-        package = next(folder for folder in path.parents if (folder / "__init__.py").exists())
-        held = {one for folder in (ROOT / "*", package) for one in patterns.get(folder, ())}
-        found = path.suffix in (".py", ".pyc") or any(path in package.glob(pattern) for pattern in held)
-        assert found, f"pyproject.toml packages no {path.relative_to(ROOT)}"
-
-
 def _tables() -> set[str]:
     """The tables of memory.db, without those that SQLite keeps for itself."""
     with closing(sqlite3.connect(f"file:{ROOT / 'memory.db.example'}?mode=ro", uri=True)) as example:

@@ -39,6 +39,16 @@ def test_every_package_that_is_imported_is_declared() -> None:
     assert undeclared == set()
 
 
+def test_all_files_of_the_program_are_packaged() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    patterns = {ROOT / name.replace(".", "/"): found for name, found in declared.items()}
+    for path in (path for path in (ROOT / "daemon").rglob("*") if path.is_file()):
+        package = next(folder for folder in path.parents if (folder / "__init__.py").exists())
+        held = {one for folder in (ROOT / "*", package) for one in patterns.get(folder, ())}
+        found = path.suffix in (".py", ".pyc") or any(path in package.glob(pattern) for pattern in held)
+        assert found, f"pyproject.toml packages no {path.relative_to(ROOT)}"
+
+
 def test_the_licence_and_the_authors_are_named_alike_everywhere() -> None:
     plugin = (ROOT / "hooks/.claude-plugin/plugin.json").read_text()
     assert (PROJECT["license"], PROJECT["license-files"]) == ("MIT", ["LICENSE"])
