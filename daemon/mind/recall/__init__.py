@@ -32,6 +32,7 @@ from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.senses.readings import Reading, Sensed
 from daemon.memory.stream.keeping import BY_AUTHORITY
 from daemon.memory.stream.reading import NO_THOUGHTS, KeptThought, LastThoughts
+from daemon.mind.prompts import prompt
 from daemon.mind.recall.looked_up import with_documents
 from daemon.mind.recall.mood import with_people, with_state, with_workflow
 from daemon.mind.thought import CognitiveOutput, without
@@ -358,16 +359,9 @@ def as_memory(turn: Turn) -> Memory:
     return Memory(Role.ASSISTANT, turn.body, metadata=said)
 
 
-_FIRST: Final = """\
-{page}
-
-(This is your first thought of your own. Nobody has said anything and nobody waits: external_speech is not said, and \
-nothing has to be done. Think what you think of this.)"""
-
-
 def awakening_of(soul: Soul) -> str:
     """Return the instruction for the first thought. The soul.md, values and rules are in the prompt as always."""
-    return _FIRST.format(page=soul.awakening).strip()
+    return prompt("first_thought", page=soul.awakening).strip()
 
 
 _FRAME = 45  # tokens of the heading and the fence

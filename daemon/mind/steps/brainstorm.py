@@ -7,14 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
 from daemon.core.working_memory import thought
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
-
-_COMMAND = """\
-{topic}
-
-Come up with {count} ideas that differ as much as they can, each a sentence or less.
-
-Answer with JSON: {{"ideas": ["…", "…"]}}."""
 
 _IDEA_CAP = 500
 
@@ -39,7 +33,7 @@ def brainstorm(topic: str, *, count: int = 5) -> Step[tuple[str, ...]]:
 
     return Step(
         name="brainstorm",
-        command=_COMMAND.format(topic=topic, count=count),
+        command=prompt("brainstorm", topic=topic, count=count),
         read=read,
         remember=lambda ideas: (thought("\n- ".join((topic, *ideas)), "brainstormed"),),
         creativity=0.9,

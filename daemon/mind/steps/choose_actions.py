@@ -9,6 +9,7 @@ from pydantic import BaseModel, field_validator
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
 
 DONE = "DONE"
@@ -19,17 +20,6 @@ MOST = 4
 
 NAME_CAP, INPUT_CAP, REASONING_CAP = 80, 2_000, 600
 """The most characters kept of a name, an input and the reasoning in a choice."""
-
-_COMMAND = """\
-Work towards the goal that stands under "Goal", guided by the playbook. You act only by choosing actions; what each is \
-for, and which input it takes, stands under "Actions". What was chosen so far stands under "Log", what came of it \
-under "Results", the newest first. Never repeat an action with the same input: it would be refused.
-
-First weigh in one sentence what is still missing for the goal. Then choose what gets it: one action, or up to {most} \
-to be carried out in the order you give them, each with its input ("" for none). The actions are: {listed}. When the \
-goal is reached and nothing is left to do, choose {done}.
-
-Answer with JSON, the names word for word: {{"reasoning": "…", "actions": [{{"name": "…", "input": "…"}}]}}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +96,7 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
 
     return Step(
         name="choose_actions",
-        command=_COMMAND.format(most=most, listed=", ".join(names), done=DONE),
+        command=prompt("choose_actions", most=most, listed=", ".join(names), done=DONE),
         read=read,
         remember=lambda choice: (_chosen(choice),),
         creativity=0.4,

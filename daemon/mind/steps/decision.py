@@ -8,14 +8,8 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
 from daemon.core.working_memory import thought
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
-
-_COMMAND = """\
-{question}
-
-Choose exactly one of: {options}
-
-Answer with JSON: {{"choice": "…"}}, the option word for word."""
 
 
 class _Choice(BaseModel):
@@ -40,7 +34,7 @@ def decision(question: str, options: Sequence[str]) -> Step[str]:
 
     return Step(
         name="decision",
-        command=_COMMAND.format(question=question, options=listed),
+        command=prompt("decision", question=question, options=listed),
         read=read,
         remember=lambda chosen: (thought(f"{question} {chosen}", "decided"),),
         creativity=0.4,

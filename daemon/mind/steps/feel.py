@@ -13,6 +13,7 @@ from daemon.core.step import Step, share_in
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
 from daemon.memory.knowledge.records.kinds import Qualia
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
 from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE, heading
@@ -22,22 +23,6 @@ WORD_CAP = 60
 """The most characters of each part of a feeling."""
 
 _COLOR = re.compile("#[0-9a-f]{6}")
-
-_COMMAND = """\
-Consider how {name} is after this exchange. Before it, the mood was: {current}. Most exchanges change nothing: then \
-answer with the same mood.
-
-- emotional_state: exactly one of: {states}.
-- topic: what this conversation is about now, in at most {topic} characters; empty if about nothing in particular.
-- task: what {name} is to do for the people here and hasn't done yet, in at most {task} characters; empty if nothing.
-- question: one question that {name} goes on wondering about and might come back to on another day, in at most \
-{question} characters. If one stands under "{heading}", keep it until it is answered; empty if there is none.
-- qualia: how that mood feels: color_hex like #e6e6fa, texture (smooth, sharp, liquid …), soundscape and \
-temperature_feel in a word or two, intensity from 0 to 1.
-
-Nobody can tell {name} how to feel. Answer with JSON: {{"emotional_state": "…", "topic": "…", "task": "…", \
-"question": "…", "qualia": {{"color_hex": "…", "texture": "…", "soundscape": "…", "temperature_feel": "…", \
-"intensity": 0.5}}}}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +76,8 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
 
     return Step(
         name="feel",
-        command=_COMMAND.format(
+        command=prompt(
+            "feel",
             name=soul.display_name,
             current=current,
             states=listed,

@@ -10,6 +10,7 @@ from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
 from daemon.soul_engine import with_notes
 
@@ -18,25 +19,6 @@ REMINDERS = "reminders"
 
 HERE: Final = frozenset({"", "here", "thread"})
 """The words of a model for the conversation itself."""
-
-_COMMAND = """\
-What reminder does the person who spoke last want set or dropped, in what they said since the last reply? For \
-them it is {now}. {waiting}
-
-Answer with JSON: {{"what": "…", "when": "…", "unanswered": false, "every": "…", "until": "…", "times": 0, "where": \
-"…", "digest": false, "unknown_zone": "…", "drop": [numbers]}}. `what` is what to bring up, in a few words, in their \
-language. `when`: a span from now like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like \
-"2026-03-01T09:00"; "" if it is to be once something happens rather than at a time. `unanswered` true if it is to be \
-only if no one has answered here by then. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", \
-"weekly mon,thu 09:00", "monthly 31 09:00", "yearly 02-29 09:00", or hours, "3h". `until`, like `when`, and `times`, \
-else 0, only if they say how long, or how often. `where`: "" for here, "me" for them alone, "channel" for all in this \
-channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said in a channel. \
-`unknown_zone`: a time zone that they name and that does not exist, as they wrote it. Leave all "" where nothing is to \
-be set, or where it can't be made out. `drop` lists the numbers of those to drop, [] for none."""
-
-_NONE_WAIT = "None waits in this conversation, so there is none to drop."
-_SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {count}.'
-
 
 _SAID: Final = {
     "when": "the time",
@@ -124,7 +106,9 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
 
     return Step(
         name="intend",
-        command=_COMMAND.format(now=now, waiting=_SOME_WAIT.format(count=waiting) if waiting else _NONE_WAIT),
+        command=prompt(
+            "intend", now=now, waiting=prompt("intend_some_wait" if waiting else "intend_none_wait", count=waiting)
+        ),
         read=read,
         remember=lambda _: (),
         creativity=0.2,

@@ -11,6 +11,7 @@ from daemon.core.sessions import CodeSession
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
 from daemon.shared.who_works import in_short
 from daemon.soul_engine import AT_WORK, with_notes
@@ -20,16 +21,6 @@ SESSIONS: Final = "sessions"
 
 _MOST_TOKENS: Final = 800
 _LONGEST_NAME: Final = 80
-
-_COMMAND: Final = """\
-The person who spoke last wants something put to a session of Claude Code. Which of those under "Sessions", and what, \
-by what they said since the last reply?
-
-Answer with JSON: {"session": "…", "words": "…", "task": false}. `session` is the name before the colon; what \
-they call it themselves where no name there fits, or more than one; "" if they mean none. `words` is what the session \
-is to read: copy it from their own words, letter for letter, in their language, without the part by which they ask you \
-to pass it on. Only where theirs can't be understood without the talk before, write it out for them. "" if there is \
-nothing to read. `task` is true only if they want something done there, false for a question."""
 
 
 class _Answer(BaseModel):
@@ -67,7 +58,7 @@ def liaise() -> Step[SessionRequest]:
 
     return Step(
         name="liaise",
-        command=_COMMAND,
+        command=prompt("liaise"),
         read=read,
         remember=lambda _: (),
         creativity=0.2,

@@ -8,24 +8,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from daemon.core.ports.services import Effort
 from daemon.core.step import EpistemicMode, Heard, Stated, Step, heard_in, stated_in
 from daemon.core.working_memory import thought
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
-
-_COMMAND = """\
-Weigh this statement in the light of the conversation: {statement}
-
-Answer with JSON: {{"holds": true}} if it is true, {{"holds": false}} if it isn't or you can't tell."""
 
 GATE_TURNS = 6
 """The newest turns that a gate is shown. It is shown neither personality nor notes."""
-
-
-_EXCHANGE = """\
-{question}
-
-Look at the last message and the reply to it, too: emotion_signal, the feeling in the message, in a word; \
-salience_anchor, its key words; intent, what its writer is after, and intent_confidence, how sure you are of that, \
-from 0 to 1; epistemic_mode, how the reply states things: {modes}; confidence, how sure it is, from 0 to 1. Put these \
-beside "holds", each as a text."""
 
 
 class _Verdict(BaseModel):
@@ -70,7 +57,7 @@ def mental_query(statement: str) -> Step[bool]:
 
     return Step(
         name="mental_query",
-        command=_COMMAND.format(statement=statement),
+        command=prompt("mental_query", statement=statement),
         read=read,
         remember=lambda holds: (thought(f"It is {'true' if holds else 'not true'}: {statement}", "evaluated"),),
         creativity=0.2,
@@ -96,7 +83,7 @@ def weigh_exchange(statement: str) -> Step[Weighed]:
 
     return Step(
         name=asked.name,
-        command=_EXCHANGE.format(question=asked.command, modes=", ".join(EpistemicMode)),
+        command=prompt("weigh_exchange", question=asked.command, modes=", ".join(EpistemicMode)),
         read=read,
         remember=lambda weighed: asked.remember(weighed.holds),
         creativity=asked.creativity,

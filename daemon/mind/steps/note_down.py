@@ -7,20 +7,12 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import visible_line
+from daemon.mind.prompts import prompt
 from daemon.mind.quotation import SaidAs
 from daemon.mind.reply import structured
 
 LONGEST_LINE, MOST_TAGS, LONGEST_TAG = 300, 5, 40
 """The most characters of a note, the most tags, and the most characters of a tag and of the tone."""
-
-_COMMAND = """\
-What does the person who spoke last want remembered, in what they said since the last reply?
-
-Answer with JSON: {"line": "…", "quote": "…", "kind": "statement", "significance": 5, "tags": [], "tone": ""}. \
-`line` is what to note, in one plain sentence in their language, with a no where they say no; `quote` are their own \
-words that say it, word for word; `kind` is how they meant it: statement, wish, joke, hypothesis, quotation or order; \
-only the first two are noted; `significance` goes from 1 to 10; `tags` are a few key words; `tone` is the feeling in \
-it, in a word. Leave `line` "" where nothing is to be noted."""
 
 
 class _Note(BaseModel):
@@ -64,7 +56,7 @@ def note_down() -> Step[AskedToRemember]:
 
     return Step(
         name="note_down",
-        command=_COMMAND,
+        command=prompt("note_down"),
         read=read,
         remember=lambda _: (),
         creativity=0.2,

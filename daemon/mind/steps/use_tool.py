@@ -12,6 +12,7 @@ from daemon.core.ports.library import Tool
 from daemon.core.ports.services import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory, thought
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import structured
 from daemon.soul_engine import with_notes
 
@@ -27,13 +28,6 @@ TOOLS = tuple(f"tool_{number}" for number in range(1, MOST + 1))
 _DESCRIPTION, _SCHEMA = 300, 1_500  # characters shown of each
 _NONE = "none"
 _WORD = re.compile(r"[^\W_]{3,}")
-_COMMAND = """\
-What you want to know or to do stands under "Wanted". Tools that may serve stand under "Tool 1" and so on, each with \
-its name, what it says of itself and the JSON schema of its arguments. Choose the one that serves best, with arguments \
-that fit its schema, or "{none}" if none of them serves. Never put a secret or more about a person into the arguments \
-than the matter needs.
-
-Answer with JSON: {{"tool": "…", "arguments": {{…}}}}."""
 
 
 class _Call(BaseModel):
@@ -81,7 +75,7 @@ def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
 
     return Step(
         name="use_tool",
-        command=_COMMAND.format(none=_NONE),
+        command=prompt("use_tool", none=_NONE),
         read=read,
         remember=lambda use: (thought(f"use {use.tool.name if use else 'no tool'}", "decided"),),
         role=ModelRole.THINKING,
