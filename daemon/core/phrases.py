@@ -12,6 +12,7 @@ from daemon.core.levelling import levelled, plain_words, strictly_levelled, with
 from daemon.core.packaged import packaged_table
 from daemon.core.pairing import LETTERS
 from daemon.core.perception import Perception, Place
+from daemon.core.text import one_line
 
 
 class Command(StrEnum):
@@ -283,3 +284,39 @@ def _asks(text: str) -> bool:
 
 
 _BY_PHRASE: Final = {levelled(one): command for command, phrases in PHRASES.items() for one in phrases}
+
+
+FEWEST_ANSWERS: Final = 2
+MOST_ANSWERS: Final = 5
+LONGEST_ANSWER: Final = 60
+"""Characters of a short answer. Slack's buttons take 75."""
+
+_LONGEST_LIST: Final = 1_000  # characters; a longer list gives no answers
+_MARKUP: Final = re.compile(r"[<>@`*~\[\]\\#]|://|^[!/_-]|\b_|_\b")
+
+
+def short_answers_in(listed: str) -> tuple[str, ...]:
+    """Return the distinct answers of a list separated by `|`. None of them if they are too few, too many or not plain.
+
+    An answer is treated as the user's own words: it holds no markup, mention or address, and is no command.
+    """
+    if len(listed) > _LONGEST_LIST:
+        return ()
+    found: dict[str, str] = {}
+    for part in listed.split("|"):
+        answer = one_line(unicodedata.normalize("NFC", part))
+        if answer:
+            found.setdefault(unicodedata.normalize("NFKC", answer).casefold(), answer)
+    answers = tuple(found.values())
+    fits = FEWEST_ANSWERS <= len(answers) <= MOST_ANSWERS and all(map(_is_plain, answers))
+    return answers if fits else ()
+
+
+def _is_plain(answer: str) -> bool:
+    readable = answer.isprintable() and any(one.isalnum() for one in answer)
+    return (
+        readable
+        and len(answer) <= LONGEST_ANSWER
+        and not _MARKUP.search(answer)
+        and phrase_in(answer, alone=True) is None
+    )

@@ -1,7 +1,7 @@
 """The English sentences that the daemon says to people, from `sentences.toml`. `[words]` in soul.toml replaces them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
 from types import MappingProxyType
@@ -122,3 +122,29 @@ _WITH_FACTS: Final = {
 """The notes that hold a fact: the time of an admin's look, or the name of a soul."""
 
 _KEYS: Final[Mapping[str, str]] = MappingProxyType({said: key for key, said in SENTENCES.items()})
+
+
+SUGGESTIONS_MOST: Final = 4
+"""Suggestions shown at once, at most (Slack: suggested prompts)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A suggested prompt: pressing `title` sends `message`."""
+
+    title: str
+    message: str
+
+
+def house_suggestions(words: Words) -> tuple[Suggestion, ...]:
+    """Return the suggestions of a soul whose file names none."""
+    names = ("prompt_hello", "prompt_problem", "prompt_memory")
+    return tuple(Suggestion(words.say(f"{name}_title"), words.say(name)) for name in names)
+
+
+def with_reminder(suggestions: Sequence[Suggestion], words: Words, when: str) -> tuple[Suggestion, ...]:
+    """Return the suggestions, preceded by one for the user's next reminder, if there is one."""
+    if not when:
+        return tuple(suggestions[:SUGGESTIONS_MOST])
+    own = Suggestion(words.say("prompt_reminder_title", when=when), words.say("prompt_reminder"))
+    return (own, *suggestions[: SUGGESTIONS_MOST - 1])

@@ -7,9 +7,8 @@ from typing import Final, cast
 
 from daemon.core.errors import ChannelError, ChannelRefused, ModelError
 from daemon.core.perception import AudienceKind, Place
-from daemon.core.phrase_words import repeats_in_words
 from daemon.core.ports.channel import Room
-from daemon.core.timeframes import due_time, timeframe
+from daemon.core.timeframes import due_time, repeats_in_words, timeframe
 from daemon.core.timetable import MINUTE_MS, InThePast, Recurrence, moment_in, platform_time, zone_of
 from daemon.memory.queues.intention_rows import ASKED_IN, DIGEST, ENDS_MS, SILENCE, TIMES, Intention, NewIntention
 from daemon.memory.queues.intentions import first_due

@@ -8,13 +8,13 @@ from typing import Final
 from daemon.core.contexts import ContextRefused
 from daemon.core.initiative import EARLY, PROMISED
 from daemon.core.perception import Perception, Place
-from daemon.core.phrase_words import time_in
 from daemon.core.ports.library import Passage
 from daemon.core.ports.services import PROMISED_HERE, Speech, Task
 from daemon.core.repetition import without_repeats
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.step import NOTHING_HEARD, PLAINLY_STATED, Heard, Stated
 from daemon.core.text import close_fence, one_line, shortened
+from daemon.core.timeframes import time_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.at_hand import AtHand
 from daemon.memory.mind.goal_changes import Goal

@@ -13,11 +13,11 @@ from daemon.core.fencing import clean_name
 from daemon.core.lineage import INNER, author_id, kept_readers, may_think_again, read_readers, saw, session_id
 from daemon.core.notes import NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
-from daemon.core.phrase_words import time_in
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.sessions import CodeSession
 from daemon.core.tempo import SURPRISING, dated
 from daemon.core.text import shortened
+from daemon.core.timeframes import time_in
 from daemon.core.words import keys_of_words, shares_words, words_heard
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.expectations.expected import Expected, ScoredPrediction

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
-from daemon.core.phrase_words import short_answers_in
+from daemon.core.phrases import short_answers_in
 from daemon.core.ports.services import Effort, ModelRole
 from daemon.core.step import (
     NOTHING_HEARD,
