@@ -2,7 +2,6 @@
 
 import re
 import secrets
-from dataclasses import replace
 from typing import Final, cast
 
 from daemon.core.errors import ChannelError, ChannelRefused, ModelError
@@ -241,7 +240,7 @@ async def handle_reminders(context: ProcessContext) -> str:
     if refused := refused_for_zone(context, request):
         done.append(refused)
     elif (what := words_aloud(request.what)) or request.digest:
-        asked = replace(request, what=what)
+        asked = request.model_copy(update={"what": what})
         if asked.when or asked.every or asked.digest:
             done.append(await set_reminder(context, asked, now_ms))
             if asked.unheeded:

@@ -314,7 +314,7 @@ async def handle_remembering(context: ProcessContext) -> str:
         _, asked = await context.mind.run(context.memory, note_down())
     except ModelError:
         return _NOTHING.format(why="you could not make out what is meant")
-    found = proof(asked.line, asked.quote, asked.said_as, newest_words(context), (context.perception.name,))
+    found = proof(asked.line, asked.quote, asked.kind, newest_words(context), (context.perception.name,))
     if not asked.line or remove_keys(asked.line) != asked.line:
         return _NOTHING.format(why="you could not make out what is meant")
     if not isinstance(found, Evidence):

@@ -1,17 +1,15 @@
 """The step that reads a request to set or drop reminders from a user's messages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator
 
-from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.prompts import prompt
-from daemon.mind.reply import structured
+from daemon.mind.structured import JSONAnswer, OneLine, Stripped, structured_step
 from daemon.soul_engine import with_notes
 
 REMINDERS = "reminders"
@@ -31,23 +29,11 @@ _SAID: Final = {
 }
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    what: str = ""
-    when: str = ""
-    unanswered: bool = False
-    every: str = ""
-    until: str = ""
-    times: int = 0
-    where: str = ""
-    digest: bool = False
-    unknown_zone: str = ""
-    drop: list[int] = []
+def _place(where: str) -> str:
+    return "" if where.strip().casefold() in HERE else one_line(where)
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderRequest:
+class ReminderRequest(JSONAnswer, title="_Answer"):
     """A request: `what` to bring up, and when, all empty for nothing, and the numbers to `drop`.
 
     `when` and `until` are as `timeframes.due_time` reads them, `times` is the number of repetitions, 0 for no number.
@@ -56,16 +42,16 @@ class ReminderRequest:
     `unknown_zone` is a time zone that, as the model says, does not exist.
     """
 
-    when: str = ""
-    what: str = ""
-    drop: tuple[int, ...] = ()
+    what: OneLine = ""
+    when: Stripped = ""
     unanswered: bool = False
-    every: str = ""
-    until: str = ""
+    every: Stripped = ""
+    until: Stripped = ""
     times: int = 0
-    where: str = ""
+    where: Annotated[str, AfterValidator(_place)] = ""
     digest: bool = False
-    unknown_zone: str = ""
+    unknown_zone: OneLine = ""
+    drop: tuple[int, ...] = ()
 
     @property
     def is_here(self) -> bool:
@@ -87,33 +73,16 @@ def with_reminders(memory: WorkingMemory, waiting: Sequence[str]) -> WorkingMemo
 
 def intend(now: str, waiting: int) -> Step[ReminderRequest]:
     """Build the step for the last messages, with `waiting` reminders from `with_reminders`. It leaves no memory."""
-    json_schema, read_answer = structured(_Answer)
 
-    def read(answer: str) -> ReminderRequest:
-        found = read_answer(answer)
-        return ReminderRequest(
-            when=found.when.strip(),
-            what=one_line(found.what),
-            drop=tuple(dict.fromkeys(number for number in found.drop if 1 <= number <= waiting)),
-            unanswered=found.unanswered,
-            every=found.every.strip(),
-            until=found.until.strip(),
-            times=found.times,
-            where="" if found.where.strip().casefold() in HERE else one_line(found.where),
-            digest=found.digest,
-            unknown_zone=one_line(found.unknown_zone),
-        )
+    def take(request: ReminderRequest) -> ReminderRequest:
+        numbers = dict.fromkeys(number for number in request.drop if 1 <= number <= waiting)
+        return request.model_copy(update={"drop": tuple(numbers)})
 
-    return Step(
-        name="intend",
-        command=prompt(
-            "intend", now=now, waiting=prompt("intend_some_wait" if waiting else "intend_none_wait", count=waiting)
-        ),
-        read=read,
-        remember=lambda _: (),
-        creativity=0.2,
-        effort=Effort.LOW,
-        json_schema=json_schema,
+    return structured_step(
+        "intend",
+        prompt("intend", now=now, waiting=prompt("intend_some_wait" if waiting else "intend_none_wait", count=waiting)),
+        ReminderRequest,
+        take,
         placeholder='{"what": "", "when": "", "drop": []}',
         max_output_tokens=256,
     )

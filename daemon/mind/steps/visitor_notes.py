@@ -7,14 +7,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.fencing import clean_name
-from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, WorkingMemory, thought
 from daemon.mind.prompts import prompt
 from daemon.mind.quotation import SaidAs
-from daemon.mind.reply import structured
 from daemon.mind.steps.visitor_whispers import whisper_lines
+from daemon.mind.structured import structured_step
 from daemon.soul_engine import NOTES, PERSON, with_notes
 
 MOST_LINES = 40
@@ -102,15 +101,14 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "", whole
     `focus` names what to look at above all, in the daemon's own words. `whole`: thought and whispers are asked for in
     the same answer. Nothing of the value is proved yet: see `daemon.mind.taking_effect`.
     """
-    json_schema, read_change = structured(_WholeChange if whole else _Change)
     name, count = clean_name(person), len(current)
     standing = (
         prompt("visitor_notes_kept", count=count, room=max(0, MOST_LINES - count)) if count else "There are none yet."
     )
     nothing = _EMPTY_WHOLE if whole else _EMPTY
-    return Step(
-        name="visitor_notes",
-        command=prompt(
+    return structured_step(
+        "visitor_notes",
+        prompt(
             "visitor_notes",
             person=name,
             standing=standing,
@@ -119,11 +117,10 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "", whole
             whole=prompt("visitor_notes_whole", person=name) if whole else "",
             nothing=nothing,
         ),
-        read=lambda answer: _proposed(read_change(answer)),
+        _WholeChange if whole else _Change,
+        _proposed,
         remember=lambda change: _noted(name, change),
         creativity=0.5,
-        effort=Effort.LOW,
-        json_schema=json_schema,
         placeholder=nothing,
         max_output_tokens=1536,
     )
