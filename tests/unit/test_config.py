@@ -210,9 +210,9 @@ def test_unknown_variables_are_found_anywhere_and_reported_with_the_nearest_name
 
 
 def test_the_example_describes_every_field_and_changes_nothing() -> None:
-    told = {name: text for section in descriptions().values() for name, text in section.items()}
-    assert list(told) == list(Settings.model_fields)
-    assert [name for name, text in told.items() if not text.endswith(".")] == []
+    texts = {name: text for section in descriptions().values() for name, text in section.items()}
+    assert list(texts) == list(Settings.model_fields)
+    assert [name for name, text in texts.items() if not text.endswith(".")] == []
     again = "from daemon.cli.settings_reference import settings_reference; print(settings_reference(), end='')"
     assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
     lines = settings_reference().splitlines()
