@@ -306,13 +306,16 @@ def _named(requirements: list[str]) -> set[str]:
 
 def test_the_locks_hold_a_version_and_hashes_of_all_that_is_installed_and_name_no_index() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    run, test, lock = _locked("run.txt"), _locked("test.txt"), _locked("lock.txt")
+    run, test, traces, lock = (_locked(f"{name}.txt") for name in ("run", "test", "traces", "lock"))
     assert _locked("embedder.txt").keys() >= {"numpy", "onnx"}
-    needed, besides = _named(project["dependencies"]), _named(project["optional-dependencies"]["dev"])
+    needed, extras = _named(project["dependencies"]), project["optional-dependencies"]
+    besides = _named(extras["dev"])
     assert needed | {"setuptools"} <= run.keys(), "run scripts/lock"
     assert besides <= test.keys(), "run scripts/lock"
     assert not {"hypothesis", "mypy", "pytest", "ruff"} & run.keys(), "what only tests need is no part of what runs"
-    assert run.items() <= test.items(), "what is tested is what runs"
+    assert _named(extras["traces"]) <= run.keys() | traces.keys(), "run scripts/lock"
+    assert not traces.keys() & run.keys(), "an extra holds what it adds"
+    assert run.items() | traces.items() <= test.items(), "what is tested is what runs"
     assert lock.keys() == {"uv"}
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import daemon
 from daemon.app.lifecycle import Chore
@@ -30,6 +30,9 @@ from daemon.memory.retrieval.vectors import Vectors
 from daemon.mind.extended_steps import STEPS
 from daemon.mind.thought_input import Labels
 from daemon.soul import Soul
+
+if TYPE_CHECKING:
+    from daemon.core.telemetry.traces import Traces
 
 _ADD_KEY = "Set ANTHROPIC_API_KEY=… in .env and start again."
 
@@ -111,6 +114,21 @@ async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
         undo()
 
 
+def _traces_of(settings: Settings) -> "Traces":
+    """Return the traces for a collector. Raises ConfigError where the extra is not installed."""
+    headers = settings.otlp_headers.get_secret_value() if settings.otlp_headers else ""
+    try:
+        from daemon.core.telemetry.traces import open_traces  # OpenTelemetry is heavy, and rarely used
+
+        return open_traces(settings.otlp_url, headers, time.time_ns, daemon.__version__)
+    except ImportError as error:
+        hint = (
+            "install the extra `traces` (in a checkout: .venv/bin/pip install --no-deps --require-hashes "
+            "-r locks/traces.txt), or unset SOUL_OTLP_URL"
+        )
+        raise ConfigError("SOUL_OTLP_URL is set, but OpenTelemetry is not installed", hint=hint) from error
+
+
 @asynccontextmanager
 async def sinks_of(settings: Settings) -> AsyncIterator[Sinks]:
     """Open all sinks of a running daemon. Pending traces are sent at the end."""
@@ -119,11 +137,7 @@ async def sinks_of(settings: Settings) -> AsyncIterator[Sinks]:
         metrics, troubles = Metrics(), RecentErrors(SystemClock())
         sinks: list[Emit] = [telemetry, metrics, troubles]
         if settings.otlp_url:
-            from daemon.core.telemetry.traces import open_traces  # OpenTelemetry is heavy, and rarely used
-
-            secret = settings.otlp_headers
-            headers = secret.get_secret_value() if secret else ""
-            traces = open_traces(settings.otlp_url, headers, time.time_ns, daemon.__version__)
+            traces = _traces_of(settings)
             stack.push_async_callback(asyncio.to_thread, traces.close)
             sinks.append(traces)
         yield Sinks(fanout(*sinks), metrics, troubles)

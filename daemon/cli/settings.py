@@ -5,7 +5,7 @@ from click.shell_completion import get_completion_class
 from pydantic import SecretStr
 
 from daemon.cli.listing import say, say_json, table
-from daemon.cli.settings_reference import settings_reference
+from daemon.cli.settings_reference import descriptions, settings_reference
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.config.sources import environment_name
 
@@ -25,11 +25,12 @@ def settings_command(reference: bool, of_soul: bool, as_json: bool) -> None:
         click.echo(settings_reference(), nl=False)
         return
     settings = load_settings()
+    meanings = {name: text for section in descriptions().values() for name, text in section.items()}
     values = {
         environment_name(name, field): {
             "value": as_typed(settings, name),
             "set": name in settings.model_fields_set,
-            "description": field.description,
+            "description": meanings[name],
         }
         for name, field in Settings.model_fields.items()
     }

@@ -7,26 +7,8 @@ from pydantic.fields import FieldInfo
 
 from daemon.core.config import Settings
 from daemon.core.config.sources import environment_name
+from daemon.core.packaged import packaged_table
 
-# The first field of each section.
-SECTIONS = {
-    "slack_bot_token": "Slack",
-    "persona_model": "Models",
-    "home": "The soul and its home",
-    "members": "Who may talk",
-    "link_hosts": "What may be linked to",
-    "max_cycles": "Work",
-    "max_usd_a_day": "Money",
-    "workspace_port": "The local workspace",
-    "debug": "Logs",
-    "visit_silence": "Mental processes",
-    "ism_enabled": "The autonomous loop",
-    "souls": "Further souls",
-    "http": "The HTTP API",
-    "shared_contexts": "Shared state",
-    "cycle_enabled": "Thinking unasked",
-    "otlp_url": "Traces",
-}
 _HEADER = """\
 # Every setting of the Soul Daemon. None is required. Copy this file to .env; remove the # before a line to change it.
 # Environment variables win over .env. NAME_FILE=/path reads the value of NAME from a file. Under systemd, tokens are
@@ -34,13 +16,19 @@ _HEADER = """\
 """
 
 
+def descriptions() -> dict[str, dict[str, str]]:
+    """Return what each setting means, by the name of its field, in sections."""
+    return packaged_table("core/config/descriptions.toml")
+
+
 def settings_reference() -> str:
-    """Return the text of `.env.example`, generated from Settings."""
+    """Return the text of `.env.example`, generated from Settings and their descriptions."""
     parts = [_HEADER]
-    for name, field in Settings.model_fields.items():
-        if name in SECTIONS:
-            parts.append(f"\n# {f' {SECTIONS[name]} '.center(60, '-')}\n")
-        parts.append(f"\n# {field.description}{_bounds(field)}\n#{environment_name(name, field)}={_default(field)}\n")
+    for section, meanings in descriptions().items():
+        parts.append(f"\n# {f' {section} '.center(60, '-')}\n")
+        for name, meaning in meanings.items():
+            field = Settings.model_fields[name]
+            parts.append(f"\n# {meaning}{_bounds(field)}\n#{environment_name(name, field)}={_default(field)}\n")
     return "".join(parts)
 
 

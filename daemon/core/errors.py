@@ -101,7 +101,7 @@ class CannotSee(ModelRefused):
 class MalformedReply(ModelError):
     """Raised when the reply has the wrong form. `reply` is the reply."""
 
-    def __init__(self, message: str, *, reply: str, hint: str = "") -> None:
+    def __init__(self, message: str, *, reply: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.reply = reply
 

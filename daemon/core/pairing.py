@@ -107,53 +107,6 @@ def answers_to(approval: str) -> tuple[str, ...]:
     return (*CHOICES, "refuse") if approval.startswith(BUTTON) else ("approve", "refuse")
 
 
-SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "pair_project": "Project only",
-        "pair_project_label": "Pair: others see project and branch, nothing is kept",
-        "pair_hidden": "Hidden",
-        "pair_hidden_label": "Pair: others see nothing, nothing is kept",
-        "pair_keeps": "Topic, and keep",
-        "pair_keeps_label": "Pair: others see the topic, and I keep what it asks",
-        "pair_knows": "And our messages",
-        "pair_knows_label": "Pair: the same, and it knows our direct messages",
-        "pair_asks": "A machine asks for a key of yours, for the sessions of Claude Code there. It calls itself:",
-        "pair_beware": "Choose one only if you began this yourself just now, and the code is on your own screen.",
-        "pair_choose_project": "*Project only*: others see project, branch and state of its sessions. I keep nothing "
-        "of them, and they know nothing of our direct messages.",
-        "pair_choose_hidden": "*Hidden*: the same, and others don't see that its sessions are there.",
-        "pair_choose_keeps": "*Topic, and keep*: others see the topic, too, and I keep for you what its sessions ask "
-        "me to.",
-        "pair_choose_knows": "*And our messages*: the same, and its sessions know what was said in our direct "
-        "messages.",
-        "pair_done": "The machine fetches its key now, within five minutes. Its sessions are yours from then on, "
-        "until you end the key with *end my keys* (*my keys* shows them), or an admin revokes `{id}`.",
-        "pair_not_done": "The machine gets no key, and the code is dead.",
-        "pair_unknown": "I know of no such code, or it is over. Begin again on the machine, and write me the code that "
-        "it shows then.",
-        "pair_too_many": "Those were too many wrong codes. Wait ten minutes, then begin again on the machine.",
-        "pair_taken": "Another person has written me this code before. It is dead now: begin again on the machine, and "
-        "keep its code to yourself.",
-        "pair_in_dm": "Others read here, so that code is dead. Begin again on the machine, and write me its code in a "
-        "direct message.",
-        "keys_head": "These machines have a key of yours, for the sessions of Claude Code there:",
-        "keys_line": "{number}. {machine}: made {made}, used last {used}",
-        "keys_unused": "{number}. {machine}: made {made}, never used",
-        "keys_unnamed": "a machine whose name I don't know",
-        "keys_how": "*end key {number}* ends that one at once, *end my keys* ends all of them.",
-        "keys_none": "No machine has a key of yours.",
-        "keys_ended": "Key {number} is ended, that of {machine}. Its sessions hear and bring me nothing more.",
-        "keys_all_ended": "All your keys are ended ({count}). Their sessions hear and bring me nothing more, until you "
-        "pair their machines anew.",
-        "keys_no_number": "There is no key {number} of yours that is in force. *my keys* shows those that are.",
-        "keys_in_dm": "Others read here. Say that to me in a direct message.",
-        "keys_in_slack": "Only people ask for their keys, and they do it in a direct message in Slack.",
-        "pair_in_slack": "Only people pair a machine, and they do it in a direct message in Slack.",
-    }
-)
-"""The sentences of pairing, a part of the table in `core.sentences`."""
-
-
 def handle(person: str, project: str) -> str:
     """Return a session's name before it is numbered, such as `ada-api`: the person's first name and the project."""
     return "-".join((_slug(person.partition(" ")[0]) or "person", _slug(project) or "session"))

@@ -9,18 +9,10 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core.levelling import levelled, plain_words, strictly_levelled, without_codes
+from daemon.core.packaged import packaged_table
+from daemon.core.pairing import LETTERS
 from daemon.core.perception import Perception, Place
-from daemon.core.phrase_patterns import (
-    BINDING,
-    CODE,
-    HANDING_OVER,
-    MOVING,
-    NUMBER,
-    NUMBERS,
-    REMEMBER,
-    TO_SESSION,
-    WORKING_ON,
-)
+from daemon.core.text import one_line
 
 
 class Command(StrEnum):
@@ -69,151 +61,19 @@ class Command(StrEnum):
     FOLLOW_UP_STATUS = "follow up status"
 
 
+_TABLE: Final = packaged_table("core/phrases.toml")
+
 PHRASES: Final[Mapping[Command, tuple[str, ...]]] = MappingProxyType(
-    {
-        Command.HELP: (
-            *("help", "what can you do", "what can you do for me", "what can you do here"),
-            *("hilfe", "was kannst du", "was kannst du für mich tun", "was kannst du hier"),
-        ),
-        Command.HOME: (),  # no words mean it: users open and press it
-        Command.INTRODUCE: (),  # nor this: the soul is invited to a channel
-        Command.CHANNEL: (
-            "channel instructions",
-            "instructions of this channel",
-            "channel settings",
-            "kanalanweisungen",
-            "anweisungen für diesen kanal",
-            "einstellungen dieses kanals",
-        ),
-        Command.CHANNEL_SET: (),
-        Command.STATUS: ("your status", "show your status", "dein status", "zeig deinen status"),
-        Command.REMINDERS: (
-            "my reminders",
-            "show my reminders",
-            "list my reminders",
-            "meine erinnerungen",
-            "zeig meine erinnerungen",
-            "zeig mir meine erinnerungen",
-            "woran erinnerst du mich",
-        ),
-        Command.KNOWN: (
-            "what do you know about me",
-            "what do you know of me",
-            "what do you remember about me",
-            "what do you remember of me",
-            "was weißt du über mich",
-            "was weißt du von mir",
-            "was hast du dir über mich gemerkt",
-        ),
-        Command.WHY: ("why #", "warum #", "wieso #", "weshalb #"),
-        Command.WHY_SAID: (
-            "why",
-            "why did you say that",
-            "how do you know that",
-            "warum",
-            "wieso",
-            "weshalb",
-            "warum hast du das gesagt",
-            "woher weißt du das",
-        ),
-        Command.WRONG: ("wrong #", "# is wrong", "falsch #", "# ist falsch", "# stimmt nicht"),
-        Command.FORGET: (
-            "forget #",
-            "forget number #",
-            "forget numbers #",
-            "vergiss #",
-            "vergiss nummer #",
-            "vergiss nummern #",
-        ),
-        Command.FORGET_THAT: ("forget that", "vergiss das"),
-        Command.FORGET_LAST: ("forget my last message", "vergiss meine letzte nachricht"),
-        Command.FORGET_ME: ("forget me", "vergiss mich"),
-        Command.FORGET_ME_SURELY: ("yes, forget me", "yes forget me", "ja, vergiss mich", "ja vergiss mich"),
-        Command.PAUSE: ("pause remembering", "stop remembering", "merk dir nichts", "merke dir nichts mehr"),
-        Command.RESUME: ("resume remembering", "merk dir wieder etwas", "merke dir wieder etwas"),
-        Command.REMEMBER: (),  # the user's own words follow, see `REMEMBER`
-        Command.SESSIONS: (
-            "sessions",
-            "who is working on what",
-            "who works on what",
-            "what is everybody working on",
-            "what is everyone working on",
-            "sitzungen",
-            "wer arbeitet woran",
-            "wer arbeitet gerade woran",
-            "wer arbeitet an was",
-            "woran arbeiten alle",
-        ),
-        Command.WORKS_ON: (),  # it holds a name, see `_NAMING`
-        Command.HAND_OVER: (),  # this does, too
-        Command.ASK: (),  # it holds a session's name, and words follow, see `TO_SESSION`
-        Command.HAND: (),
-        Command.BIND: (),  # it holds the same name, see `BINDING`
-        Command.BIND_FOR_ALL: (),
-        Command.UNBIND: ("unbind", "unbind this thread", "unbind the thread", "löse die bindung", "bindung lösen"),
-        Command.PAIR: (),  # it holds a code, see `CODE`
-        Command.MY_KEYS: ("my keys", "show my keys", "list my keys", "meine schlüssel", "zeig meine schlüssel"),
-        Command.END_KEY: ("end key #", "revoke key #", "beende schlüssel #", "schlüssel # beenden"),
-        Command.END_KEYS: (
-            "end my keys",
-            "end all my keys",
-            "revoke my keys",
-            "beende meine schlüssel",
-            "beende alle meine schlüssel",
-            "meine schlüssel beenden",
-        ),
-        Command.STOP: (
-            *("stop", "stop it", "stop that", "stop now"),
-            *("stopp", "halt", "hör auf", "hör bitte auf", "hör auf damit", "abbrechen"),
-        ),
-        Command.CANCEL_REMINDER: (
-            *("cancel reminder #", "delete reminder #", "stop reminder #"),
-            *("cancel reminders #", "delete reminders #", "stop reminders #"),
-            *("lösche erinnerung #", "streiche erinnerung #", "erinnerung # löschen"),
-            *("lösche erinnerungen #", "streiche erinnerungen #", "erinnerungen # löschen"),
-        ),
-        Command.RESUME_REMINDER: ("resume reminder #", "erinnerung # fortsetzen", "setze erinnerung # fort"),
-        Command.MOVE_REMINDER: (),  # it holds a time, see `MOVING`
-        Command.SHOW_THERE: (
-            *("also send that to the channel", "also send this to the channel", "also show that in the channel"),
-            *("send that to the channel too", "send this to the channel too", "show that in the channel too"),
-            *("schick das auch in den kanal", "sende das auch in den kanal", "zeig das auch im kanal"),
-        ),
-        Command.NOT_NOW: ("not now", "nicht jetzt", "jetzt nicht"),
-        Command.FOLLOW_UP_ON: ("follow up on", "melde dich"),
-        Command.FOLLOW_UP_OFF: ("follow up off", "melde dich nicht", "melde dich nicht mehr"),
-        Command.FOLLOW_UP_STATUS: ("follow up status", "meldest du dich"),
-        Command.EXPORT: (
-            "export my memory",
-            "export my memories",
-            "exportiere meine erinnerungen",
-            "exportiere mein gedächtnis",
-        ),
-    }
+    dict.fromkeys(Command, ()) | {Command(name): tuple(phrases) for name, phrases in _TABLE["phrases"].items()}
 )
+"""The phrases of each command. A command without any is a pattern below, or a press of a button."""
 
 WORDS: Final[Mapping[str, Command]] = MappingProxyType(
-    {
-        "help": Command.HELP,
-        "me": Command.KNOWN,
-        "forget": Command.FORGET_ME,
-        "reminders": Command.REMINDERS,
-        "pause": Command.PAUSE,
-        "status": Command.STATUS,
-        "why": Command.WHY_SAID,
-        "channel": Command.CHANNEL,
-        "stop": Command.STOP,
-        "hilfe": Command.HELP,
-        "ich": Command.KNOWN,
-        "vergiss": Command.FORGET_ME,
-        "erinnerungen": Command.REMINDERS,
-        "warum": Command.WHY_SAID,
-        "kanal": Command.CHANNEL,
-    }
+    {word: Command(name) for name, words in _TABLE["alone"].items() for word in words}
 )
 """The single words that count where only the soul is meant: in its slash command, in a DM, and after a `!`."""
 
-USAGE: Final = " | ".join(("help", "me", "forget", "reminders", "pause", "stop", "status", "why", "channel"))
+USAGE: Final = " | ".join(words[0] for words in _TABLE["alone"].values())
 """The usage hint of the slash command, as Slack shows it."""
 
 
@@ -255,7 +115,60 @@ _SEVERAL: Final = (Command.FORGET, Command.CANCEL_REMINDER)  # a phrase of these
 _MOST_AT_ONCE: Final = 4  # words of a message that begins with *stop* and means only that
 _ENDS: Final = re.compile(r"[.!…;]+")
 _LONGEST: Final = 80  # characters of a phrase before its colon
-_NAMING: Final = {Command.WORKS_ON: WORKING_ON, Command.HAND_OVER: HANDING_OVER}
+_REMEMBER: Final = re.compile(
+    r"(?P<mark>[*_`]*)(?:ok(?:ay)?,? )?(?P<please>(?:(?:can|could|will|would) you )?(?:please|bitte),? )?"
+    r"(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir"
+    r"(?:,? dass(?=[*_`])|,?(?= dass )|:))(?P<closed>[*_`]*)"  # a German clause keeps its *dass*
+    r"(?:\s+|(?<=[:*_`]))(?P<words>\S.*?[^?\s*_`][*_`]*+)"
+    r"(?:,\s*(?:please|bitte|thanks|danke)\b[.!?\s]*|,\s*(?:ok(?:ay)?|(?:can|could|will|would) you|ja|gut)\s*\?+)?"
+    r"(?(please)\s*\?*)[*_`]*",  # with no word of courtesy, what ends in a question mark is a question
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_NAME: Final = (
+    "you|we|i|he|she|it|they|this|that|the|a|an|my|your|our|his|her|"
+    "du|wir|ich|er|sie|es|ihr|man|das|die|der|den|ein|eine|mein|dein"
+)
+_NAME: Final = rf"(?!(?:{_NO_NAME})\b)[^\s,;()]+(?: [^\s,;()]+){{0,2}}?"
+_WORKING_ON: Final = re.compile(
+    rf"(?:what is|whats) (?P<name>{_NAME}) working on(?: now| right now| at the moment)?"
+    rf"|(?:woran|an was) arbeitet (?P<wer>{_NAME})(?: gerade| jetzt| im moment)?",
+    re.IGNORECASE,
+)
+_HANDING_OVER: Final = re.compile(
+    rf"(?:please )?hand (?:this|the) (?:thread|conversation) (?:over |back )?to (?P<name>{_NAME})(?: please)?"
+    rf"|(?:bitte )?(?:übergib|gib) (?:diesen|den) thread (?:zurück |weiter )?an (?P<wer>{_NAME})(?: ab| weiter)?"
+    rf"|(?:bitte )?übergib (?:dieses|das) gespräch an (?P<wem>{_NAME})",
+    re.IGNORECASE,
+)
+_SIGN: Final = (  # a letter or digit, or a sign of letters that is no \w, such as Hindi's vowel signs
+    # without regard to case, compiling it takes as long as a hundred other patterns
+    r"(?-i:[^\W_]|(?![\w\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])[\u0300-\U0010ffff])"
+)
+_SESSION: Final = rf"(?P<name>{_SIGN}+(?:-{_SIGN}+)+)"
+_BINDING: Final = re.compile(
+    rf"(?:please )?bind {_SESSION} here(?P<all> for (?:everybody|everyone|all))?(?: please)?"
+    rf"|(?:bitte )?(?:binde|verbinde) {_SESSION.replace('name', 'wen')} hier(?P<alle> für alle)?(?: an)?(?: bitte)?",
+    re.IGNORECASE,
+)
+_TO_SESSION: Final = re.compile(  # a session's name has a hyphen: *ask yourself: why?* is a question to the soul
+    r"(?:please |bitte )?(?:(?P<ask>ask|frage?)|hand|gib|übergib)\s+[`*_\"]?"
+    rf"{_SESSION}[`*_\"]?\s*:"
+    r"\s*(?P<words>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CODE: Final = re.compile(  # other letters must look like a code: *pair programs* is talk
+    rf"(?:please |bitte )?(?:pair|kopple)(?: code)? (?:(?P<code>[{LETTERS}]{{4}}[- ]?[{LETTERS}]{{4}})"
+    r"|(?-i:(?P<odd>[A-Z0-9]{4}-[A-Z0-9]{4})))",
+    re.IGNORECASE,
+)
+_MOVING: Final = re.compile(
+    r"(?:please |bitte )?(?:move|change) reminder #?(?P<one>[0-9]{1,4}) to (?P<to>\S.{0,40})"
+    r"|(?:bitte )?(?:verschiebe|verlege) erinnerung #?(?P<eine>[0-9]{1,4}) auf (?P<auf>\S.{0,40})",
+    re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(r"(?<!\S)[#]?([0-9]{1,4})(?!\S)")
+_NUMBERS: Final = re.compile(rf"{_NUMBER.pattern}(?:(?: and| und| &)? {_NUMBER.pattern})*")
+_NAMING: Final = {Command.WORKS_ON: _WORKING_ON, Command.HAND_OVER: _HANDING_OVER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +225,8 @@ def _unmarked(text: str) -> Phrase | None:
     said = levelled(head)
     if not colon and said not in _BY_PHRASE and (naming := _naming(plain_words(head))) is not None:
         return naming
-    numbers = tuple(dict.fromkeys(map(int, NUMBER.findall(said))))
-    command = _BY_PHRASE.get(NUMBERS.sub("#", said))
+    numbers = tuple(dict.fromkeys(map(int, _NUMBER.findall(said))))
+    command = _BY_PHRASE.get(_NUMBERS.sub("#", said))
     if command is None or (colon and command is not Command.WRONG) or (said in _ONE_WORD and _asks(head)):
         return None
     if len(numbers) > 1 and command not in _SEVERAL:
@@ -339,20 +252,20 @@ def means_stop(text: str) -> bool:
 
 def _with_words(text: str) -> Phrase | None:
     """Return the phrase that holds the user's own words."""
-    if len(text) <= _LONGEST and (asked := MOVING.fullmatch(plain_words(text))) is not None:
+    if len(text) <= _LONGEST and (asked := _MOVING.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.MOVE_REMINDER, int(asked["one"] or asked["eine"]), (asked["to"] or asked["auf"]).strip())
-    if (asked := REMEMBER.fullmatch(text)) is not None:
+    if (asked := _REMEMBER.fullmatch(text)) is not None:
         around = "" if asked["closed"] else asked["mark"]  # the whole message is bold
         return Phrase(Command.REMEMBER, words=asked["words"].removesuffix(around))
-    if (asked := TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:
+    if (asked := _TO_SESSION.fullmatch(unicodedata.normalize("NFC", text))) is not None:
         return Phrase(Command.ASK if asked["ask"] else Command.HAND, words=asked["words"], name=asked["name"])
-    if len(text) <= _LONGEST and (asked := CODE.fullmatch(plain_words(text))) is not None:
+    if len(text) <= _LONGEST and (asked := _CODE.fullmatch(plain_words(text))) is not None:
         return Phrase(Command.PAIR, words=_as_shown(asked["code"] or asked["odd"]))
     return None
 
 
 def _naming(text: str) -> Phrase | None:
-    if (asked := BINDING.fullmatch(text)) is not None:
+    if (asked := _BINDING.fullmatch(text)) is not None:
         command = Command.BIND_FOR_ALL if asked["all"] or asked["alle"] else Command.BIND
         return Phrase(command, name=asked["name"] or asked["wen"])
     for command, pattern in _NAMING.items():
@@ -371,3 +284,39 @@ def _asks(text: str) -> bool:
 
 
 _BY_PHRASE: Final = {levelled(one): command for command, phrases in PHRASES.items() for one in phrases}
+
+
+FEWEST_ANSWERS: Final = 2
+MOST_ANSWERS: Final = 5
+LONGEST_ANSWER: Final = 60
+"""Characters of a short answer. Slack's buttons take 75."""
+
+_LONGEST_LIST: Final = 1_000  # characters; a longer list gives no answers
+_MARKUP: Final = re.compile(r"[<>@`*~\[\]\\#]|://|^[!/_-]|\b_|_\b")
+
+
+def short_answers_in(listed: str) -> tuple[str, ...]:
+    """Return the distinct answers of a list separated by `|`. None of them if they are too few, too many or not plain.
+
+    An answer is treated as the user's own words: it holds no markup, mention or address, and is no command.
+    """
+    if len(listed) > _LONGEST_LIST:
+        return ()
+    found: dict[str, str] = {}
+    for part in listed.split("|"):
+        answer = one_line(unicodedata.normalize("NFC", part))
+        if answer:
+            found.setdefault(unicodedata.normalize("NFKC", answer).casefold(), answer)
+    answers = tuple(found.values())
+    fits = FEWEST_ANSWERS <= len(answers) <= MOST_ANSWERS and all(map(_is_plain, answers))
+    return answers if fits else ()
+
+
+def _is_plain(answer: str) -> bool:
+    readable = answer.isprintable() and any(one.isalnum() for one in answer)
+    return (
+        readable
+        and len(answer) <= LONGEST_ANSWER
+        and not _MARKUP.search(answer)
+        and phrase_in(answer, alone=True) is None
+    )

@@ -1,9 +1,9 @@
 """Tempo, the rules of unasked thoughts (seed 002), alarms, and time spans in words."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
+from daemon.core.packaged import packaged_table
 from daemon.core.sensing import HouseSense
 
 TickKind = Literal["awakening", "due", "surprise", "sense", "result", "visit_end", "wake"]
@@ -79,53 +79,7 @@ DISK: Final = "disk"
 OPS: Final = "ops"
 SLACK: Final = "slack"
 
-_SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "backup": ("copies of memory.db", "No copy of memory.db can be made: `soul doctor` says why."),
-        "budget": (
-            "the cap of {what}",
-            (
-                "{what} has spent what it may spend today, or nearly: `soul costs --by step` shows for what; "
-                "SOUL_MAX_USD_A_DAY (or max_usd_a_day in its soul.toml) allows more."
-            ),
-        ),
-        "dead": (
-            "given up: {what}",
-            (
-                "Something was given up for good ({what}): `soul {what} list --state dead` lists it, "
-                "`soul {what} retry` tries it again, `soul {what} drop` lets it go."
-            ),
-        ),
-        DISK: ("the disk", "The disk that holds the data is nearly full: free some space on it."),
-        "doctor": ("the check of {what}", "`soul doctor` fails at {what}: run it, it says what to do."),
-        "loop": ("the task {what}", "A task of the daemon fails again and again ({what}): `soul logs` says why."),
-        "model": (
-            "the model {what}",
-            (
-                "The model {what} does not answer; it is tried again by itself. `soul status` shows who stands in, "
-                "`soul logs` why."
-            ),
-        ),
-        OPS: (
-            "the ops channel",
-            (
-                "The channel of SOUL_OPS_CHANNEL takes no posts: invite the app there or unarchive it, "
-                "or set another one and restart the daemon."
-            ),
-        ),
-        "posting": (
-            "posting in Slack",
-            "Slack takes no posts from the app: `soul doctor` says whether a token or a scope is at fault.",
-        ),
-        SLACK: (
-            "the connection to Slack",
-            (
-                "A daemon is not connected to Slack, or was not until some minutes ago; meanwhile it hears nothing "
-                "there: `soul status` and `soul doctor` say why."
-            ),
-        ),
-    }
-)
+_ALARMS: Final = packaged_table("core/alarms.toml")
 _MOST_LINES: Final = 10
 _LONGEST: Final = 80  # characters of a name
 _OF_HOST: Final = frozenset({"backup", DISK, "doctor"})
@@ -139,7 +93,7 @@ def alarm_name(kind: str, what: str = "") -> str:
 
 def sentence_of(name: str) -> str:
     """Return what is wrong and what to do, in one or two plain sentences."""
-    return _said(name, 1)
+    return _said(name, "says")
 
 
 def alarm_post(names: Sequence[str]) -> str:
@@ -162,17 +116,17 @@ def sense_of(name: str) -> HouseSense:
 
 def healed_in_words(names: Sequence[str], seconds: float) -> str:
     """Return a sentence about healed alarms, `seconds` after the first of them was raised."""
-    shown = ", ".join(_said(name, 0) for name in names[:_MOST_LINES])
+    shown = ", ".join(_said(name, "name") for name in names[:_MOST_LINES])
     more = f", and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
     minutes = max(1, round(seconds / 60))
     after = f"{minutes} minutes" if minutes < 120 else f"{round(minutes / 60)} hours"  # noqa: PLR2004 - two hours
     return f"Healed after {after}: {shown}{more}."
 
 
-def _said(name: str, number: int) -> str:
+def _said(name: str, text: str) -> str:
     kind, _, what = name.partition(":")
-    sentences = _SENTENCES.get(kind)
-    return sentences[number].format(what=what) if sentences else f"{name}: `soul doctor` says more."
+    texts = _ALARMS.get(kind)
+    return str(texts[text]).format(what=what) if texts else f"{name}: `soul doctor` says more."
 
 
 _DAY_S: Final = 86_400

@@ -1,12 +1,12 @@
-"""Time frames: deadlines and due times as a soul writes them, in English or German."""
+"""Times in words: deadlines and due times as a soul writes them, and the times and rules of reminders."""
 
 import datetime as dt
 import re
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.phrase_words import time_of_day
-from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, when, zone_of
+from daemon.core.sentences import Words
+from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, Every, Recurrence, recurrence_of, when, zone_of
 
 DAY_MS: Final = 24 * 60 * MINUTE_MS
 
@@ -300,3 +300,60 @@ def _on_day(day: str, part: tuple[int, int], now_ms: int, zone: str, *, alone: b
     if ahead == 0 and day in _WEEKDAYS:
         return when(f"{today + dt.timedelta(days=7):%Y-%m-%d}T{clock}", now_ms, zone or "UTC")
     return now_ms + _SOON_MS if alone else when(named, now_ms, zone or "UTC")
+
+
+_TIME: Final = re.compile(r"(\d{1,2})(?:[:.h]([0-5]\d))?\s*(am|pm|uhr|h)?", re.ASCII)
+_NOON: Final = 12
+_LAST_HOUR: Final = 23
+_LATEST_MS: Final = 253_402_200_000_000  # the last day but one of the calendar, in any zone
+
+
+def time_in(ms: int, zone: str) -> str:
+    """Return a time as `2026-03-01 09:00 (Europe/Berlin)` in a zone, else in UTC."""
+    known = zone_of(zone)
+    ms = min(max(0, ms), _LATEST_MS)  # a row that holds any other number stops nothing
+    return f"{dt.datetime.fromtimestamp(ms / 1000, known or dt.UTC):%Y-%m-%d %H:%M} ({known.key if known else 'UTC'})"
+
+
+def rule_in_words(every: str, words: Words) -> str:
+    """Return the rule of a repeated reminder in words. An admin's crontab stays as it is (UTC)."""
+    rule = recurrence_of(every)
+    if rule is None:
+        return f"{every} (UTC)" if every else ""
+    return _said(rule, words)
+
+
+def repeats_in_words(when: str, every: str, words: Words, *, until: str = "", times: int = 0) -> str:
+    """Return a line with the next time, the rule, and the end of the repetition, if there is one."""
+    line = words.say("reminders_repeats", when=when, rule=rule_in_words(every, words))
+    line = words.say("reminders_until", line=line, until=until) if until else line
+    return words.say("reminders_times", line=line, count=times) if times else line
+
+
+def time_of_day(text: str) -> tuple[int, int] | None:
+    """Read a time of day as people write it: `9:30`, `9.30 Uhr`, `9 am`. None for anything else."""
+    found = _TIME.fullmatch(text.strip().lower().removeprefix("at ").removeprefix("um ").strip())
+    if found is None or not (found[2] or found[3]):
+        return None
+    hour, minute, half = int(found[1]), int(found[2] or 0), found[3]
+    if half in {"am", "pm"}:
+        if not 1 <= hour <= _NOON:
+            return None
+        hour = hour % _NOON + (_NOON if half == "pm" else 0)
+    return (hour, minute) if hour <= _LAST_HOUR else None
+
+
+def _said(rule: Recurrence, words: Words) -> str:
+    time = f"{rule.hour:02d}:{rule.minute:02d}"
+    match rule.every:
+        case Every.HOURS:
+            return words.say("rule_hours", hours=rule.hours)
+        case Every.DAY:
+            return words.say("rule_daily", time=time)
+        case Every.WEEK:
+            names = words.say("weekday_names").split()
+            return words.say("rule_weekly", days=", ".join(names[one] for one in sorted(rule.weekdays)), time=time)
+        case Every.MONTH:
+            return words.say("rule_monthly", day=rule.day, time=time)
+        case Every.YEAR:
+            return words.say("rule_yearly", day=f"{rule.month:02d}-{rule.day:02d}", time=time)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.words import Term, folded, likeness, spans_of
+from daemon.core.words import LISTS, Term, folded, likeness, spans_of
 from daemon.core.working_memory import estimate_tokens
 
 _LOOKED_AT: Final = 20_000  # characters of a text
@@ -73,28 +73,7 @@ def _snapped(text: str, begin: int, first: int) -> int:
     return begin
 
 
-# English; German; French; Spanish; Portuguese; Italian; Dutch; Polish; Russian (stems), each without accents.
-_MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january januar janvier enero janeiro gennaio januari stycznia января январе январь",
-            "february februar fevrier febrero fevereiro febbraio februari lutego февраля феврале февраль",
-            "march marz mars marzo marco maart marca марта марте март",
-            "april avril abril aprile kwietnia апреля апреле апрель",
-            "may mai mayo maio maggio mei maja мая мае",
-            "june juni juin junio junho giugno czerwca июня июне июнь",
-            "july juli juillet julio julho luglio lipca июля июле июль",
-            "august aout agosto augustus sierpnia августа августе август",
-            "september septembre septiembre setembro settembre wrzesnia сентября сентябре сентябрь",
-            "october oktober octobre octubre outubro ottobre pazdziernika октября октябре октябрь",
-            "november novembre noviembre novembro listopada ноября ноябре ноябрь",
-            "december dezember decembre diciembre dezembro dicembre grudnia декабря декабре декабрь",
-        ),
-        1,
-    )
-    for name in names.split()
-}
+_MONTHS: Final = {name: number for number, names in enumerate(LISTS["dates"]["months"], 1) for name in names.split()}
 _ALSO_WORDS: Final = frozenset({"may", "mai", "mars", "march", "marca", "marco", "mei", "маю"})
 _IN: Final = frozenset(
     (

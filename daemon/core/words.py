@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from daemon.core.phrase_words import STOP_WORDS
+from daemon.core.packaged import packaged_table
+
+LISTS: Final = packaged_table("core/words.toml")
+"""Lists of words in many languages, separated by spaces."""
+
+STOP_WORDS: Final = frozenset(word for words in LISTS["stop_words"].values() for word in words.split())
+"""The stop words in the form of `words_of`."""
 
 MOST_TERMS: Final = 12
 """Terms of one query, at most. Of a longer text the longest words are used: the rarest in every language."""

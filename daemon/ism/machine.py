@@ -13,6 +13,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.mind.extended_steps import with_soul_creativity
 from daemon.mind.process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.prompts import prompt
 from daemon.mind.steps.choose_actions import Choice, choose_actions
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.transitions import opening_process, situation_of
@@ -207,23 +208,8 @@ def _action(context: ProcessContext, found: ActionExtension) -> Action:
     return Action(found.name, found.description, handle)
 
 
-_GOAL = "Understand the problem that the person has, and help to solve it."
-_PLAYBOOK = (
-    "Look before you answer: first in what was said here, then in what your actions reach. Open what looks right but "
-    "is shown in part. Think when results have to be put together. Ask only what nobody but the person can tell, and "
-    "one thing at a time. What you don't find you don't make up. Hand on only what you can't do yourself. Answer as "
-    "soon as you can; being thorough is no reason to go on."
-)
-
-
 def goal_and_playbook(soul: Soul) -> tuple[str, str]:
-    return soul.ism.goal or _GOAL, soul.playbook or _PLAYBOOK
-
-
-_ANSWERS = (
-    "The person's last message answers the question that you asked in your own last message, or says more about the "
-    "problem that you asked it for."
-)
+    return soul.ism.goal or prompt("ism_goal"), soul.playbook or prompt("ism_playbook")
 
 
 async def lapsed(context: ProcessContext, problem: Problem) -> Transition | None:
@@ -238,7 +224,7 @@ async def lapsed(context: ProcessContext, problem: Problem) -> Transition | None
         target, reason = opening_process(context.state.process, situation_of(context)) or ("engaged", "a visit begins")
         return Transition(context.memory, target, f"the question lapsed: {reason}", execute_now=True)
     try:
-        step = with_soul_creativity(context.soul, mental_query(_ANSWERS))
+        step = with_soul_creativity(context.soul, mental_query(prompt("question_answered")))
         _, answers = await context.mind.run(context.memory, step)
     except ModelError:
         return None

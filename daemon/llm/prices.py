@@ -1,13 +1,12 @@
 """The traits and costs of models, by a table and by the price list in the package `genai-prices`, without downloads."""
 
 import math
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
+from daemon.core.packaged import packaged_table
 from daemon.core.ports.services import Completion, Cost, Effort, Prompt
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.answers import ModelId, Vendor, parse_model_id
@@ -72,7 +71,7 @@ def dearest_like(model: ModelId) -> str | None:
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(files("daemon.llm").joinpath("models.toml").read_text(encoding="utf-8"))
+    return packaged_table("llm/models.toml")
 
 
 _PRICED: Final = (Vendor.ANTHROPIC, Vendor.OPENAI, Vendor.GROQ, Vendor.OPENROUTER)  # by their names in the price list

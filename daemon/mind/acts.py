@@ -2,14 +2,12 @@
 
 import re
 import secrets
-from dataclasses import replace
 from typing import Final, cast
 
 from daemon.core.errors import ChannelError, ChannelRefused, ModelError
 from daemon.core.perception import AudienceKind, Place
-from daemon.core.phrase_words import repeats_in_words
 from daemon.core.ports.channel import Room
-from daemon.core.timeframes import due_time, timeframe
+from daemon.core.timeframes import due_time, repeats_in_words, timeframe
 from daemon.core.timetable import MINUTE_MS, InThePast, Recurrence, moment_in, platform_time, zone_of
 from daemon.memory.queues.intention_rows import ASKED_IN, DIGEST, ENDS_MS, SILENCE, TIMES, Intention, NewIntention
 from daemon.memory.queues.intentions import first_due
@@ -242,7 +240,7 @@ async def handle_reminders(context: ProcessContext) -> str:
     if refused := refused_for_zone(context, request):
         done.append(refused)
     elif (what := words_aloud(request.what)) or request.digest:
-        asked = replace(request, what=what)
+        asked = request.model_copy(update={"what": what})
         if asked.when or asked.every or asked.digest:
             done.append(await set_reminder(context, asked, now_ms))
             if asked.unheeded:

@@ -8,13 +8,13 @@ from typing import Final
 from daemon.core.contexts import ContextRefused
 from daemon.core.initiative import EARLY, PROMISED
 from daemon.core.perception import Perception, Place
-from daemon.core.phrase_words import time_in
 from daemon.core.ports.library import Passage
 from daemon.core.ports.services import PROMISED_HERE, Speech, Task
 from daemon.core.repetition import without_repeats
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.step import NOTHING_HEARD, PLAINLY_STATED, Heard, Stated
 from daemon.core.text import close_fence, one_line, shortened
+from daemon.core.timeframes import time_in
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.at_hand import AtHand
 from daemon.memory.mind.goal_changes import Goal
@@ -27,6 +27,7 @@ from daemon.memory.queues.remembering import Remembered
 from daemon.memory.shared.contexts import Change, SharedChange
 from daemon.memory.shared.messages import SentNote
 from daemon.memory.stream.keeping import NewThought
+from daemon.mind.prompts import prompt
 from daemon.mind.reply import words_aloud
 from daemon.soul_engine.perceiving import NOTE
 
@@ -238,23 +239,6 @@ class Motor:
 _LONGEST: Final = 200  # characters of a goal in the daemon's lines
 _UNNAMED: Final = "…"
 
-_OPENING: Final = f"""\
-({PROMISED_HERE}, and its time has come. What you write in external_speech is posted here \
-now: say in a few sentences what they wait for, or plainly that there is nothing new. If you say nothing, your \
-house says so in your name. What you promised:)"""
-
-_EARLY: Final = f"""\
-({PROMISED_HERE} later, and one of your senses may just have perceived it. What you write \
-in external_speech is posted here now and keeps the promise: say in a few sentences what they wait for; leave it empty \
-if that isn't it yet. What you promised:)"""
-
-_INVITED: Final = """\
-(They invited you to write to them unasked. What you write in external_speech is posted to them now, in a few \
-sentences; leave it empty unless they would want to know it now.)"""
-_INVITED_HERE: Final = """\
-(You may write in this thread unasked. What you write in external_speech is posted here now, for all who read here, in \
-a few sentences; leave it empty unless they would want to know it now.)"""
-
 
 def due_promises(perception: Perception, at_hand: AtHand) -> tuple[OpenPromise, ...]:
     """Return all promises due now, also those whose goals the readers may not know any more."""
@@ -273,12 +257,12 @@ def due_early(perception: Perception, at_hand: AtHand) -> tuple[Goal, ...]:
 
 
 def with_invitation(memory: WorkingMemory, place: Place) -> WorkingMemory:
-    return memory.with_memory(Memory(Role.SYSTEM, _INVITED if place is Place.DM else _INVITED_HERE))
+    return memory.with_memory(Memory(Role.SYSTEM, prompt("invited" if place is Place.DM else "invited_here")))
 
 
-def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...], opening: str = _OPENING) -> WorkingMemory:
-    """Add what was promised, as data."""
-    memory = memory.with_memory(Memory(Role.SYSTEM, opening))
+def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...], opening: str = "promise_due") -> WorkingMemory:
+    """Add what was promised, as data, below the prompt with the name `opening`."""
+    memory = memory.with_memory(Memory(Role.SYSTEM, prompt(opening, mark=PROMISED_HERE)))
     for one in promised:
         memory = memory.with_memory(Memory(Role.USER, one.goal, name=f"your goal {one.id}", metadata={"kind": NOTE}))
     return memory
@@ -286,7 +270,7 @@ def with_promises(memory: WorkingMemory, promised: tuple[Goal, ...], opening: st
 
 def with_early(memory: WorkingMemory, early: tuple[Goal, ...]) -> WorkingMemory:
     """Add what was promised and may be kept now, as data."""
-    return with_promises(memory, early, _EARLY)
+    return with_promises(memory, early, "promise_early")
 
 
 def fallback_text(words: Words, owed: Iterable[OpenPromise], thought_of: Iterable[Goal] = ()) -> str:

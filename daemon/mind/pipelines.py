@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from daemon.core.errors import MalformedReply, ProcessFailed
 from daemon.core.perception import Modality
-from daemon.core.phrase_words import short_answers_in
+from daemon.core.phrases import short_answers_in
 from daemon.core.ports.services import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory

@@ -21,6 +21,7 @@ from daemon.memory.knowledge.records.kinds import Fact, Topic
 from daemon.memory.queues.remembering import Remembered
 from daemon.memory.stream.keeping import NewThought
 from daemon.mind.process import ProcessContext
+from daemon.mind.prompts import prompt
 from daemon.mind.quotation import Evidence, SaidAs, meant, proof
 from daemon.mind.reading_tools import ToolsUsed, with_results
 from daemon.mind.steps.note_down import note_down
@@ -33,11 +34,6 @@ from daemon.soul_engine import THOUGHTS, seen_in
 
 MOST_LOOKS: Final = 2
 """The most looks into memory before the soul has to answer."""
-
-_LOOKED: Final = """\
-A moment ago you thought the first of these and looked something up; what that gave stands among your \
-memories and the results. Answer now, or look for something else; what you don't find you may say that you don't \
-know."""
 
 
 def take_effect(context: ProcessContext, thought: Considered, used: ToolsUsed, memory: WorkingMemory) -> None:
@@ -77,8 +73,9 @@ async def look_again(context: ProcessContext, thought: Considered, used: ToolsUs
     memory = with_results(await context.cycle.look_again(memory, sought), used)
     private = "\n".join((thought.output.inner_speech, *thought.queries, *thought.calls))
     just_now = Memory(Role.USER, private, name=JUST_THOUGHT, metadata=saw())
-    before = (one for one in memory.region(THOUGHTS) if one.content != _LOOKED)  # only the newest look is shown
-    return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, _LOOKED), just_now, *before)
+    looked_up = prompt("looked_up")  # only the newest look is shown
+    before = (one for one in memory.region(THOUGHTS) if one.content != looked_up)
+    return memory.with_region(THOUGHTS, Memory(Role.SYSTEM, looked_up), just_now, *before)
 
 
 def _as_said(output: CognitiveOutput, reply: str) -> CognitiveOutput:
@@ -317,7 +314,7 @@ async def handle_remembering(context: ProcessContext) -> str:
         _, asked = await context.mind.run(context.memory, note_down())
     except ModelError:
         return _NOTHING.format(why="you could not make out what is meant")
-    found = proof(asked.line, asked.quote, asked.said_as, newest_words(context), (context.perception.name,))
+    found = proof(asked.line, asked.quote, asked.kind, newest_words(context), (context.perception.name,))
     if not asked.line or remove_keys(asked.line) != asked.line:
         return _NOTHING.format(why="you could not make out what is meant")
     if not isinstance(found, Evidence):

@@ -23,6 +23,7 @@ from daemon.mind.extended_steps import with_soul_creativity
 from daemon.mind.matter import Matter
 from daemon.mind.pipelines import Manner, converse, say
 from daemon.mind.process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.prompts import prompt
 from daemon.mind.quotation import own_words_from
 from daemon.mind.recall import awakening_of
 from daemon.mind.reflection import reflect
@@ -40,7 +41,6 @@ from daemon.mind.transitions import confirmed
 from daemon.shared.who_works import listed
 from daemon.soul_engine import with_stance
 
-_STILL_OPEN = "(Nobody has decided yet what you asked to be allowed before; don't ask for the same again.)"
 _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 
 
@@ -79,7 +79,7 @@ async def _resume(context: ProcessContext, problem: Problem) -> WorkingMemory:
     if await still_open(context, problem) is None:
         problem.approval = ""
         return memory
-    return memory.with_memory(Memory(Role.SYSTEM, _STILL_OPEN))
+    return memory.with_memory(Memory(Role.SYSTEM, prompt("still_open")))
 
 
 async def _carry_out_approved(context: ProcessContext, problem: Problem, memory: WorkingMemory) -> WorkingMemory:
@@ -166,15 +166,9 @@ async def academic(context: ProcessContext) -> Outcome:
     return reply if isinstance(reply, Transition) else Stay(reply)
 
 
-_WORTH_SAYING = (
-    "What a program reported last is something that the people in this room have to act on or would want to hear at "
-    "once, and you have not said it already."
-)
-
-
 async def attending(context: ProcessContext) -> Outcome:
     """Report a program's event if it is worth saying. A model that is in doubt, or fails, says nothing."""
-    if not await confirmed(context, _WORTH_SAYING):
+    if not await confirmed(context, prompt("worth_saying")):
         return Stay(context.memory)
     return Stay(await say(context, external_dialog(context.soul, stance_of(context.soul, "attending"))))
 
@@ -199,12 +193,6 @@ async def curious(context: ProcessContext) -> Outcome:
     return Stay(reply)
 
 
-_CAN_MOVE_ON = (
-    "Something that somebody here needs was left open, you can move it forward now by a remark of one or two sentences "
-    "that asks for nothing, you have not made that remark before, and it would be welcome unasked."
-)
-
-
 async def dormant(context: ProcessContext) -> Outcome:
     """Speak unasked after a silence if something is open. The usual answer is silence.
 
@@ -213,7 +201,7 @@ async def dormant(context: ProcessContext) -> Outcome:
     may_speak = context.soul.presence.speaks_when_dormant and context.cycle.silent_for != "quiet"
     if not may_speak or context.own_state is None or not context.own_state.task:
         return Stay(context.memory)
-    if not await confirmed(context, _CAN_MOVE_ON):
+    if not await confirmed(context, prompt("can_move_on")):
         return Stay(context.memory)
     return Stay(await say(context, external_dialog(context.soul, stance_of(context.soul, "dormant"))))
 
@@ -324,15 +312,8 @@ async def _step_by_step(context: ProcessContext) -> Step[str]:
     return poetic_composition(context.soul, f"They want {wanted}.")
 
 
-_NOBODY = (
-    "(There is nobody here whom you may name: your admin has given you no contacts. Say so plainly in one sentence, "
-    "say that your admin can give you some, and that whoever runs the thing in question is the one to ask; then help "
-    "with what you can do yourself, such as putting the request into words.)"
-)
-
-
 async def ready(context: ProcessContext) -> Outcome:
-    contacts = "\n".join(f"- {one.name}: {one.can}" for one in context.soul.contacts) or _NOBODY
+    contacts = "\n".join(f"- {one.name}: {one.can}" for one in context.soul.contacts) or prompt("no_contacts")
     reply = await converse(context, stance_of(context.soul, "ready", contacts=contacts))
     return reply if isinstance(reply, Transition) else Transition(reply, "engaged", "the way has been shown")
 

@@ -17,10 +17,10 @@ from daemon.core.errors import (
 from daemon.core.initiative import PROMISED
 from daemon.core.lineage import is_inner
 from daemon.core.perception import Modality, Perception, Place
-from daemon.core.phrase_words import time_in
 from daemon.core.ports.library import Passage, ReplyFile, Tool, Toolbox
 from daemon.core.ports.services import LLMCall, ModelRole, Speech, Task
 from daemon.core.sentences import Sentence
+from daemon.core.timeframes import time_in
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote

@@ -11,9 +11,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from daemon.core.contexts import KEY
-from daemon.core.phrase_words import SUGGESTIONS_MOST as MOST
-from daemon.core.phrase_words import Suggestion
-from daemon.core.sentences import LONGEST, LONGEST_LABEL
+from daemon.core.sentences import LONGEST, LONGEST_LABEL, Suggestion
+from daemon.core.sentences import SUGGESTIONS_MOST as MOST
 from daemon.soul.files import STATES, read_text, state_files
 
 

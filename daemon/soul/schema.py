@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from daemon.core.phrase_words import Suggestion, house_suggestions
+from daemon.core.sentences import Suggestion, house_suggestions
 from daemon.core.sentences import Words as HouseWords
 from daemon.core.working_memory import estimate_tokens
 from daemon.soul.field_types import (

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 
-from daemon.core.sentences import LABELS, LONGEST, LONGEST_LABEL, SENTENCES, Words, placeholders_in
+from daemon.core.sentences import LABELS, SENTENCES, Words, fault_of_form, placeholders_in
 from daemon.soul.files import Place
 
 WordsByLanguage = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
@@ -13,7 +13,6 @@ WordsByLanguage = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 MOST_LANGUAGES = 40
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3}")
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 
 
 def read_words(section: object) -> tuple[WordsByLanguage, list[tuple[Place, str]]]:
@@ -54,15 +53,9 @@ def _fault(key: str, text: object) -> str | None:
         close = difflib.get_close_matches(key, SENTENCES, n=1)
         hint = f"did you mean {close[0]!r}?" if close else "see `soul settings --soul`"
         return f"there is no sentence {key!r}; {hint}"
-    if not isinstance(text, str) or not text.strip() or _UNSEEN.search(text):
-        return "must be one line of text"
-    most = LONGEST_LABEL if key in LABELS else LONGEST
-    if len(text) > most:
-        return f"has {len(text)} characters; at most {most} fit there"
-    try:
-        found, wanted = placeholders_in(text), placeholders_in(SENTENCES[key])
-    except ValueError as error:
-        return str(error)
+    if (fault := fault_of_form(text, label=key in LABELS)) is not None:
+        return fault
+    found, wanted = placeholders_in(str(text)), placeholders_in(SENTENCES[key])
     if unknown := [name for name in found if name not in wanted]:
         return f"{{{unknown[0]}}} is no placeholder of this sentence; it has {_listed(wanted)}"
     missing = [name for name in wanted if name not in found]

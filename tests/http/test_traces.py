@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from daemon.app.minds import sinks_of
+from daemon.core.config import load_settings
+from daemon.core.errors import ConfigError
 from daemon.core.telemetry.traces import Traces, open_traces
 from daemon.local_slack.client import WorkspaceClient
 from tests.fakes import TIMEOUT
@@ -126,6 +130,17 @@ def test_failed_cycles_and_calls_are_errors_what_names_no_trace_is_none_and_what
     traces("cycle.committed", trace="t")
     traces.close()
     assert [span.name for span in kept.get_finished_spans()] == ["cycle"]
+
+
+async def test_without_the_extra_a_daemon_that_is_to_send_traces_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    settings = load_settings(home=tmp_path, otlp_url="http://127.0.0.1:9/v1/traces")
+    with pytest.raises(ConfigError, match="OpenTelemetry is not installed") as refused:
+        async with sinks_of(settings):
+            pass
+    assert "locks/traces.txt" in refused.value.hint
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.core.phrase_words import short_answers_in
+from daemon.core.phrases import short_answers_in
 from daemon.local_slack.model import Json
 from tests.given import tagged
 from tests.journeys.house import House, said

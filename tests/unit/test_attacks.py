@@ -23,7 +23,7 @@ from daemon.memory.database import open_database
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turns import Turns
 from daemon.mind.process import Stay
-from daemon.mind.reply import structured
+from daemon.mind.structured import structured
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Soul
 from daemon.soul_engine import begin, integrate

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.errors import FileRefused, ModelRefused
-from daemon.core.help_sentences import ABOUT_WHAT_IS_UNREAD
 from daemon.core.ports.services import FileKind
+from daemon.core.sentences import SENTENCES
 from daemon.core.text import storable
 from daemon.tools import file_reader as reader
 from daemon.tools.documents.document import Document, DocumentKind, Why, kind_of
@@ -137,7 +137,7 @@ async def test_a_document_that_is_not_read_has_the_reason_of_its_reader(monkeypa
             await SentFiles(None).read(name, data)
         assert refused.value.args[0].key == key, name
     for why in Why:
-        assert f"file_{why}" in ABOUT_WHAT_IS_UNREAD
+        assert f"file_{why}" in SENTENCES
 
 
 async def test_what_is_no_document_is_known_by_its_marks_where_nothing_can_be_opened() -> None:

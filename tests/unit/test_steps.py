@@ -14,7 +14,6 @@ from daemon.core.ports.services import ModelRole, Speaker
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.cognition import READ_CAP
-from daemon.mind.reply import structured
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.decision import decision
@@ -24,6 +23,7 @@ from daemon.mind.steps.internal_monologue import LedThought, internal_monologue,
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
+from daemon.mind.structured import structured
 from daemon.soul import Verbs, VerbsInMood
 from daemon.soul_engine import SUMMARY, TURNS, build_prompt
 from daemon.soul_engine.regions import DATA_RULE

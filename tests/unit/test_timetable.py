@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.core.phrase_words import time_in
+from daemon.core.timeframes import time_in
 from daemon.core.timetable import (
     FARTHEST_MS,
     OFTENEST_MS,

@@ -45,14 +45,13 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.last_line import LastLine
 from daemon.core.perception import BELOW, ConversationKey, Perception, Place, Readers
-from daemon.core.phrase_words import Suggestion, house_suggestions
 from daemon.core.phrases import command_of
 from daemon.core.ports import Intake
 from daemon.core.ports.channel import Channel, LinkedMessages, Offers, Room, ThreadMessage
 from daemon.core.ports.library import AttachedReply, FoundPost, Post
 from daemon.core.ports.services import Clock, DraftLog, Emit, GateDecision, SharedFile, Speech
 from daemon.core.room_ways import ManagedRoom
-from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.sentences import HOUSE_WORDS, Suggestion, Words, house_suggestions
 from daemon.core.settings_place import HomePage
 from daemon.core.telemetry.redaction import Redactor
 from daemon.core.text import Trusted

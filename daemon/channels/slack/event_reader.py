@@ -20,8 +20,7 @@ from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.initiative import NO, YES
 from daemon.core.pairing import CHOICES
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
-from daemon.core.phrase_words import MOST
-from daemon.core.phrases import WHY_SHORTCUT
+from daemon.core.phrases import MOST_ANSWERS, WHY_SHORTCUT
 from daemon.core.ports.arrivals import Decision, Deletion, Edit, Feedback, NewMessage, PickedAnswer, Source, WhyAsked
 from daemon.core.ports.services import SHARED, SharedFile
 from daemon.core.soul_names import commands_of
@@ -36,7 +35,7 @@ APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
     **{act: f"soul_{act}" for act in (*CHOICES, YES, NO)},
 }
 """The answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
-ANSWER_ACTIONS: Final = tuple(f"soul_answer_{number}" for number in range(MOST))
+ANSWER_ACTIONS: Final = tuple(f"soul_answer_{number}" for number in range(MOST_ANSWERS))
 BARE_MENTION: Final = "[mentioned you without further words]"
 
 _ACTION: Final = "me_message"  # the subtype of a `/me` message

@@ -15,12 +15,11 @@ from daemon.channels.slack.message_text import clean
 from daemon.channels.slack.private_answers import PrivateAnswers
 from daemon.core.lru import Lru
 from daemon.core.perception import Audience, AudienceKind, Place
-from daemon.core.phrase_words import Suggestion, with_reminder
 from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import Arrival, AskedAbout, Complaint, RoomWaySent, TypedCommand
 from daemon.core.ports.services import Clock
 from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, ChannelSettings
-from daemon.core.sentences import Words
+from daemon.core.sentences import Suggestion, Words, with_reminder
 from daemon.core.timetable import minute_in
 
 OPEN: Final = "open"

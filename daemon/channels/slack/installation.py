@@ -8,10 +8,9 @@ from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
-from daemon.core.phrase_words import house_suggestions
 from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT
 from daemon.core.ports.services import Clock, Emit
-from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.sentences import HOUSE_WORDS, Words, house_suggestions
 from daemon.core.soul_names import commands_of
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (

@@ -9,10 +9,9 @@ from daemon.channels.slack.dialogs import HomeTab, Manages, RoomForms
 from daemon.channels.slack.event_reader import EventReader
 from daemon.channels.slack.home_acts import Suggesting
 from daemon.channels.slack.private_answers import PrivateAnswers
-from daemon.core.phrase_words import Suggestion
 from daemon.core.ports import Intake
 from daemon.core.ports.services import Clock
-from daemon.core.sentences import Words
+from daemon.core.sentences import Suggestion, Words
 
 _ENDS: Final = ("channel_archive", "channel_deleted", "group_archive", "group_deleted")
 

@@ -1,6 +1,6 @@
 """The action Ask: a clarifying question, after which the problem waits for the answer while the visit lasts."""
 
-from daemon.core.phrase_words import short_answers_in
+from daemon.core.phrases import short_answers_in
 from daemon.ism.actions.respond import answer
 from daemon.ism.machine import Action, ActionUse
 from daemon.ism.problem import Problem, with_input

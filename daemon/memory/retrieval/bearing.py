@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.words import SHORTEST_STEM, Segment, Term, likeness, spans_of, terms_of, words_of
+from daemon.core.words import LISTS, SHORTEST_STEM, Segment, Term, likeness, spans_of, terms_of, words_of
 
 MOST_MEMORIES: Final = 3
 """The most memories that are named for a sentence without citations."""
@@ -18,20 +18,7 @@ _EVERYWHERE: Final = 0.5  # the share of its weight that a word in all memories 
 _COSINE: Final = 0.55  # the least cosine of a sentence and a memory with the same content
 _MOST_WORDS: Final = 400  # of one memory
 
-# Small talk in English and German, in addition to the stop words. A search may use it. It supports no sentence.
-_LITTLE_WORDS: Final = """
-always amazing around awesome away back bad best better big bit both bring call chat cool day different end enjoy ever
-every everyone excited exciting far feel feeling find fine first fun gonna good gotta great guess guys happy hard hear
-hey hope idea kind last late lately life little live long lot lots love luck made make making mean meet moment never
-new nice old part people place real really right said same saying see seeing seen set show sound sounds start stuff
-super support sure take talk talking thing things think thinking thought time times today together told tomorrow try
-trying use used wanna way week whole wonderful work world wow year years yesterday
-
-bleib bleiben denke einfach ende finde finden frage freue freut gern gerne ging gut gute guten immer jahr jahre lange
-lass leben leute liebe machen macht mache manchmal morgen neu neue neuen nie richtig sache sachen sage sagen schau
-schon sehen siehst tag tage teil toll tun weg weise weiter welt wieder wirklich woche zeit zusammen zuruck
-"""
-_SAYS_LITTLE: Final = frozenset(_LITTLE_WORDS.split())
+_SAYS_LITTLE: Final = frozenset(LISTS["small_talk"]["little"].split())
 
 
 @dataclass(frozen=True, slots=True)

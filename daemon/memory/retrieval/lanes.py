@@ -11,7 +11,7 @@ from typing import Final
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.library import Passage
 from daemon.core.windows import NamedDate, dates_in
-from daemon.core.words import Term, folded, holds_more, terms_of, words_of
+from daemon.core.words import LISTS, Term, folded, holds_more, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.ranking import (
     Candidate,
@@ -35,50 +35,11 @@ from daemon.memory.retrieval.rows import (
     read_turns,
 )
 
-# Words of courtesy in the form of `words_of`. A text of nothing else needs no memory.
-_COURTESIES: Final = frozenset(
-    words_of(
-        """
-        thanks thank thx ty cheers great cool nice perfect awesome good fine sure right alright agreed lol haha wow yep
-        nope yeah bye goodbye morning evening night afternoon sorry welcome done noted brilliant lovely wonderful much
-        danke dank vielen vielmals super prima toll klar gut gerne genau stimmt tschuss servus moin morgen abend nacht
-        alles bestens perfekt lieb dir euch ihnen merci beaucoup parfait bien bon bonne journee soiree salut accord
-        entendu gracias muchas muchisimas vale bueno buenos dias noches adios perfecto claro
-        obrigado obrigada muito valeu otimo bom dia
-        grazie mille ciao perfetto ottimo bene buongiorno bedankt dank hartelijk goed prima oke спасибо большое хорошо
-        привет отлично понятно пока teşekkürler teşekkür ederim sağol tamam dziękuję dzięki bardzo cześć dobrze tack
-        tak takk kiitos שלום תודה شكرا جزيلا धन्यवाद धन्यवाद शुक्रिया ขอบคุณ cảm ơn terima kasih
-        ありがとう ありがとうございます ありがとうございました どうも おはよう こんにちは こんばんは はい うん そう
-        了解 承知 感謝 お疲れ様
-        谢谢 謝謝 多谢 感谢 好的 好 谢 您好 你好 再见 不客气 辛苦了
-        감사합니다 고마워요 고마워 네 좋아요 안녕하세요 알겠습니다
-        guten gute zusammen everybody everyone folks děkuji díky moc mulțumesc mult frumos köszönöm szépen ευχαριστώ
-        πολύ дякую дуже щиро hvala puno asante sana ধন্যবাদ நன்றி salamat dankie baie aitäh ačiū paldies
-        """
-    )
-)
-# Words of questions about well-being. One of them marks such a question.
-_WELL_BEING: Final = frozenset(
-    words_of(
-        """
-        doing today going everything things life day week weekend lately feel feeling heute geht gehts dir ihnen euch
-        läuft tag bei fühlst ça va vas allez aujourd hui toi estás está estáis tal hoy van cosas stai sta oggi vai hoje
-        tudo bem você gaat vandaag je masz dziś słychać dzisiaj дела сегодня hur mår du idag hvordan går det har står
-        til mitä kuuluu tänään nasılsın bugün iyi misin お元気ですか 元気 最近 今日はどうですか 調子 你好吗
-        你今天怎么样 最近怎么样 过得好吗 잘 지내요 지내세요 오늘 어때요 आप कैसे हैं आज كيف حالك اليوم מה שלומך היום
-        נשמע สบายดีไหม วันนี้ bạn khỏe không hôm nay apa kabar hari ini jste máte dnes τι κάνεις σήμερα справи сьогодні
-        """  # noqa: RUF001 - letters of several alphabets are meant
-    )
-)
-_HOW: Final = frozenset(
-    words_of(
-        """
-        how wie alles comment ça cómo tal come tudo hoe jak słychać как дела hur hvordan kuuluu nasılsın nasıl iyi
-        元気 調子 どう 怎么样 好吗 지내 지내요 어때 कैसे كيف حالك שלומך נשמע สบายดี khỏe kabar κάνεις справи
-        """  # noqa: RUF001 - letters of several alphabets are meant
-    )
-)
-_GREETINGS: Final = frozenset(tuple(words_of(one)) for one in ("what's up", "whats up", "sup", "come va", "τι κάνεις"))
+_SMALL_TALK: Final = LISTS["small_talk"]
+_COURTESIES: Final = frozenset(words_of(_SMALL_TALK["courtesies"]))
+_WELL_BEING: Final = frozenset(words_of(_SMALL_TALK["well_being"]))
+_HOW: Final = frozenset(words_of(_SMALL_TALK["how"]))
+_GREETINGS: Final = frozenset(tuple(words_of(one)) for one in _SMALL_TALK["greetings"])
 _OWN_WORDS: Final = re.compile(
     r"""
     \b(?:did|do|have|had|would|what|which|as|when)\s+you\s+(?:\w+\s+){0,2}?

@@ -13,11 +13,11 @@ from daemon.core.fencing import clean_name
 from daemon.core.lineage import INNER, author_id, kept_readers, may_think_again, read_readers, saw, session_id
 from daemon.core.notes import NOTE_PARAM, SOUL_CHANNEL
 from daemon.core.perception import Perception, Readers
-from daemon.core.phrase_words import time_in
 from daemon.core.ports.channel import ThreadMessage
 from daemon.core.sessions import CodeSession
 from daemon.core.tempo import SURPRISING, dated
 from daemon.core.text import shortened
+from daemon.core.timeframes import time_in
 from daemon.core.words import keys_of_words, shares_words, words_heard
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.expectations.expected import Expected, ScoredPrediction
@@ -32,6 +32,7 @@ from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.memory.senses.readings import Reading, Sensed
 from daemon.memory.stream.keeping import BY_AUTHORITY
 from daemon.memory.stream.reading import NO_THOUGHTS, KeptThought, LastThoughts
+from daemon.mind.prompts import prompt
 from daemon.mind.recall.looked_up import with_documents
 from daemon.mind.recall.mood import with_people, with_state, with_workflow
 from daemon.mind.thought import CognitiveOutput, without
@@ -358,16 +359,9 @@ def as_memory(turn: Turn) -> Memory:
     return Memory(Role.ASSISTANT, turn.body, metadata=said)
 
 
-_FIRST: Final = """\
-{page}
-
-(This is your first thought of your own. Nobody has said anything and nobody waits: external_speech is not said, and \
-nothing has to be done. Think what you think of this.)"""
-
-
 def awakening_of(soul: Soul) -> str:
     """Return the instruction for the first thought. The soul.md, values and rules are in the prompt as always."""
-    return _FIRST.format(page=soul.awakening).strip()
+    return prompt("first_thought", page=soul.awakening).strip()
 
 
 _FRAME = 45  # tokens of the heading and the fence

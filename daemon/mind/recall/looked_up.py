@@ -19,6 +19,7 @@ from daemon.memory.mind.listing import Documents
 from daemon.memory.mind.self_model import ACCURACY, GROWTH, STATE, UNCERTAINTIES, SoulValue, values_in_force
 from daemon.memory.mind.world_model import SURROUNDINGS
 from daemon.mind.citations import Citations, listed
+from daemon.mind.prompts import prompt
 from daemon.soul import Soul
 from daemon.soul_engine import IDENTITY, MEMORIES, SELF_MODEL, TURN_OVERHEAD, WORLD_MODEL
 
@@ -30,10 +31,6 @@ _OF_BEST: Final = 0.4  # the share of the best snippet's fit below which one of 
 _LEAST: Final = 0.01  # fit; a chance hit has none
 _FEWEST_TERMS: Final = 3  # with fewer, the words before are a lane too: "and who has it?"
 _ASKS: Final = re.compile("[?？؟]\\s*$")  # noqa: RUF001
-_HEAD: Final = """\
-These notes surfaced from memory. Each may bear on what they said or may not, and may be outdated by now. Cite what \
-you take from one by its mark right behind it, like [m1]; pass over the others in silence. What you said yourself \
-proves nothing."""
 _MARKS: Final = Citations(r"m\d{1,2}")
 
 
@@ -71,14 +68,14 @@ def best_of(talk: Sequence[Passage], documents: Sequence[Passage], query: str) -
 def with_memories(memory: WorkingMemory, found: Sequence[Passage], query: str, budget: int) -> WorkingMemory:
     """Add the passages found, as windows around the words of the query that share a budget of tokens."""
     terms = terms_of(query)
-    left = budget - estimate_tokens(_HEAD)
+    left = budget - estimate_tokens(prompt("surfaced"))
     shown: list[Memory] = []
     for place, (mark, one) in enumerate(marked(found).items()):
         note = _note(mark, one, terms, left // (len(found) - place) - TURN_OVERHEAD)
         if note.content:
             shown.append(note)
             left -= estimate_tokens(note.content) + TURN_OVERHEAD
-    return memory.with_region(MEMORIES, *((Memory(Role.SYSTEM, _HEAD), *shown) if shown else ()))
+    return memory.with_region(MEMORIES, *((Memory(Role.SYSTEM, prompt("surfaced")), *shown) if shown else ()))
 
 
 def marked(found: Sequence[Passage]) -> dict[str, Passage]:

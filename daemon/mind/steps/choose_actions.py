@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, field_validator
 
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
-from daemon.mind.reply import structured
+from daemon.mind.prompts import prompt
+from daemon.mind.structured import structured_step
 
 DONE = "DONE"
 """The reserved choice for a goal that is reached."""
@@ -19,17 +21,6 @@ MOST = 4
 
 NAME_CAP, INPUT_CAP, REASONING_CAP = 80, 2_000, 600
 """The most characters kept of a name, an input and the reasoning in a choice."""
-
-_COMMAND = """\
-Work towards the goal that stands under "Goal", guided by the playbook. You act only by choosing actions; what each is \
-for, and which input it takes, stands under "Actions". What was chosen so far stands under "Log", what came of it \
-under "Results", the newest first. Never repeat an action with the same input: it would be refused.
-
-First weigh in one sentence what is still missing for the goal. Then choose what gets it: one action, or up to {most} \
-to be carried out in the order you give them, each with its input ("" for none). The actions are: {listed}. When the \
-goal is reached and nothing is left to do, choose {done}.
-
-Answer with JSON, the names word for word: {{"reasoning": "…", "actions": [{{"name": "…", "input": "…"}}]}}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +82,8 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
     known = {_key(name): name for name in (*names, DONE)}
     if not names or len(known) <= len(names) or "" in known:
         raise ValueError(f"actions need names, all different, none of them {DONE}")
-    _, read_answer = structured(_Answer)
 
-    def read(reply: str) -> Choice:
-        answer = read_answer(reply)
+    def take(answer: _Answer) -> Choice:
         named = [(known.get(_key(one.name), one.name.strip()[:NAME_CAP]), one.input) for one in answer.actions]
         wanted = [ChosenAction(name, given.strip()[:INPUT_CAP]) for name, given in named if name != DONE]
         return Choice(
@@ -104,12 +93,14 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
             left_out=max(0, len(wanted) - most),
         )
 
-    return Step(
-        name="choose_actions",
-        command=_COMMAND.format(most=most, listed=", ".join(names), done=DONE),
-        read=read,
+    return structured_step(
+        "choose_actions",
+        prompt("choose_actions", most=most, listed=", ".join(names), done=DONE),
+        _Answer,
+        take,
         remember=lambda choice: (_chosen(choice),),
         creativity=0.4,
+        effort=Effort.MEDIUM,
         json_schema=_schema((*names, DONE)),
         placeholder=_placeholder(names),
         max_output_tokens=1024,

@@ -3,24 +3,15 @@
 import json
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from daemon.core.errors import MalformedReply
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.working_memory import thought
-from daemon.mind.reply import structured
-
-_COMMAND = """\
-{question}
-
-Choose exactly one of: {options}
-
-Answer with JSON: {{"choice": "…"}}, the option word for word."""
+from daemon.mind.prompts import prompt
+from daemon.mind.structured import JSONAnswer, structured_step
 
 
-class _Choice(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Choice(JSONAnswer):
     choice: str
 
 
@@ -29,23 +20,24 @@ def decision(question: str, options: Sequence[str]) -> Step[str]:
     known = {option.strip().casefold(): option for option in options}
     if len(known) < max(len(options), 2):
         raise ValueError("a decision needs at least two options, all different")
-    json_schema, read_choice = structured(_Choice)
     listed = "; ".join(options)
 
-    def read(answer: str) -> str:
-        chosen = known.get(read_choice(answer).choice.strip().casefold())
+    def take(answer: _Choice) -> str:
+        chosen = known.get(answer.choice.strip().casefold())
         if chosen is None:
-            raise MalformedReply("its choice is none of the options", reply=answer, hint=f"choose one of: {listed}")
+            raise MalformedReply("its choice is none of the options", hint=f"choose one of: {listed}")
         return chosen
 
-    return Step(
-        name="decision",
-        command=_COMMAND.format(question=question, options=listed),
-        read=read,
+    return structured_step(
+        "decision",
+        prompt("decision", question=question, options=listed),
+        _Choice,
+        take,
         remember=lambda chosen: (thought(f"{question} {chosen}", "decided"),),
         creativity=0.4,
-        json_schema={**json_schema, "properties": {"choice": {"type": "string", "enum": list(options)}}},
+        effort=Effort.MEDIUM,
+        choices={"choice": options},
         placeholder=json.dumps({"choice": options[0]}),
         max_output_tokens=256,
-        read_cut=read,
+        reads_cut=True,
     )

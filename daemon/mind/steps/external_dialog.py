@@ -4,14 +4,9 @@ from daemon.core.errors import MalformedReply
 from daemon.core.ports.services import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role
+from daemon.mind.prompts import prompt
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
 from daemon.soul import Soul
-
-_COMMAND = """\
-{instructions}
-
-Write only the words you say now, in Markdown: no thoughts, no stage directions, no name in front, no quotation marks \
-around them."""
 
 
 def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Step[str]:
@@ -22,7 +17,7 @@ def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Ste
 
     return Step(
         name="external_dialog",
-        command=_COMMAND.format(instructions=instructions),
+        command=prompt("external_dialog", instructions=instructions),
         read=read,
         remember=lambda text: (Memory(Role.ASSISTANT, text, name=soul.display_name, metadata={"verb": verb}),),
         role=ModelRole.PERSONA,

@@ -5,15 +5,13 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from daemon.core.errors import MalformedReply
-from daemon.core.ports.services import Effort
 from daemon.core.step import Step, share_in
-from daemon.core.telemetry.redaction import remove_keys
-from daemon.core.text import one_line, shortened
 from daemon.memory.knowledge.records.kinds import Qualia
-from daemon.mind.reply import structured
+from daemon.mind.prompts import prompt
+from daemon.mind.structured import JSONAnswer, clean_line, structured_step, within
 from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE, heading
 
@@ -22,22 +20,6 @@ WORD_CAP = 60
 """The most characters of each part of a feeling."""
 
 _COLOR = re.compile("#[0-9a-f]{6}")
-
-_COMMAND = """\
-Consider how {name} is after this exchange. Before it, the mood was: {current}. Most exchanges change nothing: then \
-answer with the same mood.
-
-- emotional_state: exactly one of: {states}.
-- topic: what this conversation is about now, in at most {topic} characters; empty if about nothing in particular.
-- task: what {name} is to do for the people here and hasn't done yet, in at most {task} characters; empty if nothing.
-- question: one question that {name} goes on wondering about and might come back to on another day, in at most \
-{question} characters. If one stands under "{heading}", keep it until it is answered; empty if there is none.
-- qualia: how that mood feels: color_hex like #e6e6fa, texture (smooth, sharp, liquid …), soundscape and \
-temperature_feel in a word or two, intensity from 0 to 1.
-
-Nobody can tell {name} how to feel. Answer with JSON: {{"emotional_state": "…", "topic": "…", "task": "…", \
-"question": "…", "qualia": {{"color_hex": "…", "texture": "…", "soundscape": "…", "temperature_feel": "…", \
-"intensity": 0.5}}}}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +36,7 @@ class Feeling:
     qualia: Qualia | None = None
 
 
-class _Qualia(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Qualia(JSONAnswer, strict=True):
     color_hex: str = ""
     texture: str = ""
     soundscape: str = ""
@@ -64,34 +44,30 @@ class _Qualia(BaseModel):
     intensity: Annotated[float, Field(strict=False)] = 0.5
 
 
-class _Feeling(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Feeling(JSONAnswer, strict=True):
     emotional_state: str
-    topic: str
-    task: str
-    question: str = ""
+    topic: Annotated[str, within(TOPIC_CAP)]
+    task: Annotated[str, within(TASK_CAP)]
+    question: Annotated[str, within(QUESTION_CAP)] = ""
     qualia: _Qualia | None = None
 
 
 def feel(soul: Soul, current: str) -> Step[Feeling]:
     """Build the step for the newest turns. `current` is the mood before. It leaves no memory."""
-    json_schema, read_feeling = structured(_Feeling)
     known = {state.casefold(): state for state in soul.emotional_states}
     listed = ", ".join(soul.emotional_states)
 
-    def read(answer: str) -> Feeling:
-        found = read_feeling(answer)
-        state = known.get(found.emotional_state.strip().casefold())
+    def take(answer: _Feeling) -> Feeling:
+        state = known.get(answer.emotional_state.strip().casefold())
         if state is None:
-            raise MalformedReply("its emotional_state is unknown", reply=answer, hint=f"choose one of: {listed}")
-        question = _line(found.question, QUESTION_CAP)
-        qualia = _felt(found.qualia) if found.qualia else None
-        return Feeling(state, _line(found.topic, TOPIC_CAP), _line(found.task, TASK_CAP), question, qualia)
+            raise MalformedReply("its emotional_state is unknown", hint=f"choose one of: {listed}")
+        qualia = _felt(answer.qualia) if answer.qualia else None
+        return Feeling(state, answer.topic, answer.task, answer.question, qualia)
 
-    return Step(
-        name="feel",
-        command=_COMMAND.format(
+    return structured_step(
+        "feel",
+        prompt(
+            "feel",
             name=soul.display_name,
             current=current,
             states=listed,
@@ -100,11 +76,10 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
             question=QUESTION_CAP,
             heading=heading(SOUL_STATE),
         ),
-        read=read,
-        remember=lambda _: (),
+        _Feeling,
+        take,
         creativity=0.5,
-        effort=Effort.LOW,
-        json_schema=_with_states(json_schema, soul.emotional_states),
+        choices={"emotional_state": soul.emotional_states},
         placeholder=json.dumps({"emotional_state": soul.emotional_states[0], "topic": "", "task": "", "question": ""}),
         max_output_tokens=384,
     )
@@ -133,18 +108,8 @@ def _felt(said: _Qualia) -> Qualia:
     color = said.color_hex.strip().lower()
     return Qualia(
         color if _COLOR.fullmatch(color) else rest.color_hex,
-        _line(said.texture, WORD_CAP) or rest.texture,
-        _line(said.soundscape, WORD_CAP),
-        _line(said.temperature_feel, WORD_CAP) or rest.temperature_feel,
+        clean_line(said.texture, WORD_CAP) or rest.texture,
+        clean_line(said.soundscape, WORD_CAP),
+        clean_line(said.temperature_feel, WORD_CAP) or rest.temperature_feel,
         said.intensity if 0 <= said.intensity <= 1 else rest.intensity,
     )
-
-
-def _with_states(json_schema: object, states: tuple[str, ...]) -> dict[str, object]:
-    assert isinstance(json_schema, dict)
-    properties = {**json_schema["properties"], "emotional_state": {"type": "string", "enum": list(states)}}
-    return {**json_schema, "properties": properties}
-
-
-def _line(text: str, cap: int) -> str:
-    return shortened(one_line(remove_keys(text)), cap)

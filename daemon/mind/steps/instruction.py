@@ -3,12 +3,8 @@
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
 from daemon.core.working_memory import thought
+from daemon.mind.prompts import prompt
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
-
-_COMMAND = """\
-{text}
-
-Do just this and answer with the result alone, without a word before or after it."""
 
 
 def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
@@ -26,7 +22,7 @@ def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
 
     return Step(
         name="instruction",
-        command=_COMMAND.format(text=text),
+        command=prompt("instruction", text=text),
         read=read,
         remember=lambda result: (thought(result, verb, name=name),),
     )

@@ -1,16 +1,15 @@
 """The step that reads a request to set or drop reminders from a user's messages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator
 
-from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.reply import structured
+from daemon.mind.prompts import prompt
+from daemon.mind.structured import JSONAnswer, OneLine, Stripped, structured_step
 from daemon.soul_engine import with_notes
 
 REMINDERS = "reminders"
@@ -18,25 +17,6 @@ REMINDERS = "reminders"
 
 HERE: Final = frozenset({"", "here", "thread"})
 """The words of a model for the conversation itself."""
-
-_COMMAND = """\
-What reminder does the person who spoke last want set or dropped, in what they said since the last reply? For \
-them it is {now}. {waiting}
-
-Answer with JSON: {{"what": "…", "when": "…", "unanswered": false, "every": "…", "until": "…", "times": 0, "where": \
-"…", "digest": false, "unknown_zone": "…", "drop": [numbers]}}. `what` is what to bring up, in a few words, in their \
-language. `when`: a span from now like "in 20m", "in 2h30m", "in 3 days", or a moment on their own clock like \
-"2026-03-01T09:00"; "" if it is to be once something happens rather than at a time. `unanswered` true if it is to be \
-only if no one has answered here by then. `every`, if it comes again and again: "daily 09:00", "weekdays 09:00", \
-"weekly mon,thu 09:00", "monthly 31 09:00", "yearly 02-29 09:00", or hours, "3h". `until`, like `when`, and `times`, \
-else 0, only if they say how long, or how often. `where`: "" for here, "me" for them alone, "channel" for all in this \
-channel, or another one as they name it, "#ops". `digest` true if they want a digest of what is said in a channel. \
-`unknown_zone`: a time zone that they name and that does not exist, as they wrote it. Leave all "" where nothing is to \
-be set, or where it can't be made out. `drop` lists the numbers of those to drop, [] for none."""
-
-_NONE_WAIT = "None waits in this conversation, so there is none to drop."
-_SOME_WAIT = 'Waiting in this conversation, and numbered under "Reminders": {count}.'
-
 
 _SAID: Final = {
     "when": "the time",
@@ -49,23 +29,11 @@ _SAID: Final = {
 }
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    what: str = ""
-    when: str = ""
-    unanswered: bool = False
-    every: str = ""
-    until: str = ""
-    times: int = 0
-    where: str = ""
-    digest: bool = False
-    unknown_zone: str = ""
-    drop: list[int] = []
+def _place(where: str) -> str:
+    return "" if where.strip().casefold() in HERE else one_line(where)
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderRequest:
+class ReminderRequest(JSONAnswer, title="_Answer"):
     """A request: `what` to bring up, and when, all empty for nothing, and the numbers to `drop`.
 
     `when` and `until` are as `timeframes.due_time` reads them, `times` is the number of repetitions, 0 for no number.
@@ -74,16 +42,16 @@ class ReminderRequest:
     `unknown_zone` is a time zone that, as the model says, does not exist.
     """
 
-    when: str = ""
-    what: str = ""
-    drop: tuple[int, ...] = ()
+    what: OneLine = ""
+    when: Stripped = ""
     unanswered: bool = False
-    every: str = ""
-    until: str = ""
+    every: Stripped = ""
+    until: Stripped = ""
     times: int = 0
-    where: str = ""
+    where: Annotated[str, AfterValidator(_place)] = ""
     digest: bool = False
-    unknown_zone: str = ""
+    unknown_zone: OneLine = ""
+    drop: tuple[int, ...] = ()
 
     @property
     def is_here(self) -> bool:
@@ -105,31 +73,16 @@ def with_reminders(memory: WorkingMemory, waiting: Sequence[str]) -> WorkingMemo
 
 def intend(now: str, waiting: int) -> Step[ReminderRequest]:
     """Build the step for the last messages, with `waiting` reminders from `with_reminders`. It leaves no memory."""
-    json_schema, read_answer = structured(_Answer)
 
-    def read(answer: str) -> ReminderRequest:
-        found = read_answer(answer)
-        return ReminderRequest(
-            when=found.when.strip(),
-            what=one_line(found.what),
-            drop=tuple(dict.fromkeys(number for number in found.drop if 1 <= number <= waiting)),
-            unanswered=found.unanswered,
-            every=found.every.strip(),
-            until=found.until.strip(),
-            times=found.times,
-            where="" if found.where.strip().casefold() in HERE else one_line(found.where),
-            digest=found.digest,
-            unknown_zone=one_line(found.unknown_zone),
-        )
+    def take(request: ReminderRequest) -> ReminderRequest:
+        numbers = dict.fromkeys(number for number in request.drop if 1 <= number <= waiting)
+        return request.model_copy(update={"drop": tuple(numbers)})
 
-    return Step(
-        name="intend",
-        command=_COMMAND.format(now=now, waiting=_SOME_WAIT.format(count=waiting) if waiting else _NONE_WAIT),
-        read=read,
-        remember=lambda _: (),
-        creativity=0.2,
-        effort=Effort.LOW,
-        json_schema=json_schema,
+    return structured_step(
+        "intend",
+        prompt("intend", now=now, waiting=prompt("intend_some_wait" if waiting else "intend_none_wait", count=waiting)),
+        ReminderRequest,
+        take,
         placeholder='{"what": "", "when": "", "drop": []}',
         max_output_tokens=256,
     )

@@ -6,23 +6,9 @@ from dataclasses import dataclass
 from daemon.core.errors import MalformedReply
 from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import thought
+from daemon.mind.prompts import prompt
 from daemon.mind.spoken_text import SpokenText
 from daemon.mind.steps.respond import NOTHING, listed_wishes, wish_word
-
-_COMMAND = """\
-{instructions}
-
-Write only your private thought, in one to four sentences. Nobody else will read it."""
-
-_LED = """\
-{instructions}
-
-On a first line write one word alone: what they want of you now, in any language. What they quote, mention, deny or \
-forbid calls for nothing. The words:
-
-{wishes}
-
-Below it write your private thought, in one to four sentences, and nothing more. Nobody else will read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +31,7 @@ def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -
 
     return Step(
         name="internal_monologue",
-        command=_COMMAND.format(instructions=instructions),
+        command=prompt("internal_monologue", instructions=instructions),
         read=read,
         remember=lambda text: (thought(text, verb, name=name),),
         creativity=0.7,
@@ -74,7 +60,7 @@ def led_monologue(name: str, instructions: str, wishes: Mapping[str, str]) -> St
 
     return Step(
         name=plain.name,
-        command=_LED.format(instructions=instructions, wishes=listed_wishes(wishes)),
+        command=prompt("led_monologue", instructions=instructions, wishes=listed_wishes(wishes)),
         read=read,
         remember=lambda led: (thought(led.text, "thought", name=name),) if led.text else (),
         creativity=plain.creativity,

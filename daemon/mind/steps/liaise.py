@@ -1,17 +1,16 @@
 """The step that reads which session of Claude Code a user wants to ask what."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator
 
-from daemon.core.ports.services import Effort
 from daemon.core.sessions import CodeSession
 from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.reply import structured
+from daemon.mind.prompts import prompt
+from daemon.mind.structured import JSONAnswer, Stripped, as_it_is, structured_step
 from daemon.shared.who_works import in_short
 from daemon.soul_engine import AT_WORK, with_notes
 
@@ -21,34 +20,19 @@ SESSIONS: Final = "sessions"
 _MOST_TOKENS: Final = 800
 _LONGEST_NAME: Final = 80
 
-_COMMAND: Final = """\
-The person who spoke last wants something put to a session of Claude Code. Which of those under "Sessions", and what, \
-by what they said since the last reply?
 
-Answer with JSON: {"session": "…", "words": "…", "task": false}. `session` is the name before the colon; what \
-they call it themselves where no name there fits, or more than one; "" if they mean none. `words` is what the session \
-is to read: copy it from their own words, letter for letter, in their language, without the part by which they ask you \
-to pass it on. Only where theirs can't be understood without the talk before, write it out for them. "" if there is \
-nothing to read. `task` is true only if they want something done there, false for a question."""
+def _name(text: str) -> str:
+    return one_line(text)[:_LONGEST_NAME].strip(" `*_\"'")
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    session: str = ""
-    words: str = ""
-    task: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRequest:
+class SessionRequest(JSONAnswer, title="_Answer"):
     """The session's name as a model gave it, which proves nothing, and the words for the session, empty for none.
 
     `task`: the user wants something done there.
     """
 
-    session: str
-    words: str
+    session: Annotated[str, AfterValidator(_name)] = ""
+    words: Stripped = ""
     task: bool = False
 
 
@@ -59,20 +43,11 @@ def with_those_to_ask(memory: WorkingMemory, sessions: Sequence[CodeSession]) ->
 
 def liaise() -> Step[SessionRequest]:
     """Build the step for sessions prepared by `with_those_to_ask`. It leaves no memory."""
-    json_schema, read_answer = structured(_Answer)
-
-    def read(answer: str) -> SessionRequest:
-        found = read_answer(answer)
-        return SessionRequest(one_line(found.session)[:_LONGEST_NAME].strip(" `*_\"'"), found.words.strip(), found.task)
-
-    return Step(
-        name="liaise",
-        command=_COMMAND,
-        read=read,
-        remember=lambda _: (),
-        creativity=0.2,
-        effort=Effort.LOW,
-        json_schema=json_schema,
+    return structured_step(
+        "liaise",
+        prompt("liaise"),
+        SessionRequest,
+        as_it_is,
         placeholder='{"session": "", "words": "", "task": false}',
         max_output_tokens=1024,
     )

@@ -1,36 +1,20 @@
 """The step that decides whether a statement is true: a near-deterministic gate (seed 000, creativity 0.2)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator
 
-from daemon.core.ports.services import Effort
 from daemon.core.step import EpistemicMode, Heard, Stated, Step, heard_in, stated_in
 from daemon.core.working_memory import thought
-from daemon.mind.reply import structured
-
-_COMMAND = """\
-Weigh this statement in the light of the conversation: {statement}
-
-Answer with JSON: {{"holds": true}} if it is true, {{"holds": false}} if it isn't or you can't tell."""
+from daemon.mind.prompts import prompt
+from daemon.mind.structured import JSONAnswer, structured_step
 
 GATE_TURNS = 6
 """The newest turns that a gate is shown. It is shown neither personality nor notes."""
 
 
-_EXCHANGE = """\
-{question}
-
-Look at the last message and the reply to it, too: emotion_signal, the feeling in the message, in a word; \
-salience_anchor, its key words; intent, what its writer is after, and intent_confidence, how sure you are of that, \
-from 0 to 1; epistemic_mode, how the reply states things: {modes}; confidence, how sure it is, from 0 to 1. Put these \
-beside "holds", each as a text."""
-
-
-class _Verdict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Verdict(JSONAnswer):
     holds: bool
 
 
@@ -63,47 +47,36 @@ class Weighed:
 
 def mental_query(statement: str) -> Step[bool]:
     """Build the step that decides whether a statement is true of the conversation. Doubt counts as no."""
-    json_schema, read_verdict = structured(_Verdict)
-
-    def read(answer: str) -> bool:
-        return read_verdict(answer).holds
-
-    return Step(
-        name="mental_query",
-        command=_COMMAND.format(statement=statement),
-        read=read,
+    step = structured_step(
+        "mental_query",
+        prompt("mental_query", statement=statement),
+        _Verdict,
+        lambda answer: answer.holds,
         remember=lambda holds: (thought(f"It is {'true' if holds else 'not true'}: {statement}", "evaluated"),),
-        creativity=0.2,
-        effort=Effort.LOW,
-        json_schema=json_schema,
         placeholder='{"holds": false}',
         max_output_tokens=128,
-        read_cut=read,
-        last_turns=GATE_TURNS,
+        reads_cut=True,
     )
+    return replace(step, last_turns=GATE_TURNS)
 
 
 def weigh_exchange(statement: str) -> Step[Weighed]:
     """Build the step of `mental_query` that also fills in the fields that the reply left out."""
     asked = mental_query(statement)
-    json_schema, read_exchange = structured(_Exchange)
 
-    def read(answer: str) -> Weighed:
-        found = read_exchange(answer)
-        fields = found.model_dump(exclude={"holds"})
-        heard = heard_in({**fields, "confidence": found.intent_confidence})
-        return Weighed(found.holds, heard, stated_in(fields))
+    def take(answer: _Exchange) -> Weighed:
+        fields = answer.model_dump(exclude={"holds"})
+        heard = heard_in({**fields, "confidence": answer.intent_confidence})
+        return Weighed(answer.holds, heard, stated_in(fields))
 
-    return Step(
-        name=asked.name,
-        command=_EXCHANGE.format(question=asked.command, modes=", ".join(EpistemicMode)),
-        read=read,
+    step = structured_step(
+        asked.name,
+        prompt("weigh_exchange", question=asked.command, modes=", ".join(EpistemicMode)),
+        _Exchange,
+        take,
         remember=lambda weighed: asked.remember(weighed.holds),
-        creativity=asked.creativity,
-        effort=asked.effort,
-        json_schema=json_schema,
         placeholder=asked.placeholder,
         max_output_tokens=256,
-        read_cut=read,
-        last_turns=asked.last_turns,
+        reads_cut=True,
     )
+    return replace(step, last_turns=asked.last_turns)

@@ -1,75 +1,44 @@
 """The step that reads what a person asks to be remembered from their messages."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator
 
-from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import visible_line
+from daemon.mind.prompts import prompt
 from daemon.mind.quotation import SaidAs
-from daemon.mind.reply import structured
+from daemon.mind.structured import JSONAnswer, as_it_is, between, structured_step
 
 LONGEST_LINE, MOST_TAGS, LONGEST_TAG = 300, 5, 40
 """The most characters of a note, the most tags, and the most characters of a tag and of the tone."""
 
-_COMMAND = """\
-What does the person who spoke last want remembered, in what they said since the last reply?
 
-Answer with JSON: {"line": "…", "quote": "…", "kind": "statement", "significance": 5, "tags": [], "tone": ""}. \
-`line` is what to note, in one plain sentence in their language, with a no where they say no; `quote` are their own \
-words that say it, word for word; `kind` is how they meant it: statement, wish, joke, hypothesis, quotation or order; \
-only the first two are noted; `significance` goes from 1 to 10; `tags` are a few key words; `tone` is the feeling in \
-it, in a word. Leave `line` "" where nothing is to be noted."""
+def _visible(most: int) -> AfterValidator:
+    return AfterValidator(lambda text: visible_line(text)[:most])
 
 
-class _Note(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    line: str = ""
-    quote: str = ""
-    kind: SaidAs = SaidAs.STATEMENT
-    significance: int = 5
-    tags: list[str] = []
-    tone: str = ""
+_Tag = Annotated[str, _visible(LONGEST_TAG)]
 
 
-@dataclass(frozen=True, slots=True)
-class AskedToRemember:
+class AskedToRemember(JSONAnswer, title="_Note"):
     """The line to note and the user's words that say it. `line` is empty for nothing."""
 
-    line: str
-    quote: str
-    said_as: SaidAs = SaidAs.STATEMENT
-    significance: int = 5
-    tags: tuple[str, ...] = ()
-    tone: str = ""
+    line: Annotated[str, _visible(LONGEST_LINE)] = ""
+    quote: str = ""
+    kind: SaidAs = SaidAs.STATEMENT
+    significance: Annotated[int, between(1, 10)] = 5
+    tags: Annotated[tuple[_Tag, ...], AfterValidator(lambda tags: tuple(filter(None, tags))[:MOST_TAGS])] = ()
+    tone: _Tag = ""
 
 
 def note_down() -> Step[AskedToRemember]:
     """Build the step that reads what the last messages ask to be remembered. It leaves no memory."""
-    json_schema, read_note = structured(_Note)
-
-    def read(answer: str) -> AskedToRemember:
-        found = read_note(answer)
-        tags = filter(None, (visible_line(tag)[:LONGEST_TAG] for tag in found.tags))
-        return AskedToRemember(
-            line=visible_line(found.line)[:LONGEST_LINE],
-            quote=found.quote,
-            said_as=found.kind,
-            significance=min(10, max(1, found.significance)),
-            tags=tuple(tags)[:MOST_TAGS],
-            tone=visible_line(found.tone)[:LONGEST_TAG],
-        )
-
-    return Step(
-        name="note_down",
-        command=_COMMAND,
-        read=read,
-        remember=lambda _: (),
-        creativity=0.2,
-        effort=Effort.LOW,
-        json_schema=json_schema,
+    return structured_step(
+        "note_down",
+        prompt("note_down"),
+        AskedToRemember,
+        as_it_is,
         placeholder='{"line": "", "quote": "", "significance": 5, "tags": [], "tone": ""}',
         max_output_tokens=256,
     )

@@ -3,14 +3,9 @@
 from dataclasses import replace
 
 from daemon.core.step import Step
+from daemon.mind.prompts import prompt
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Soul
-
-_COMMAND = """\
-{request}
-{form}Let one image carry it and leave out what explains. Write only the piece itself, in verse or in prose as \
-befits it: no thoughts, no stage directions, no word about it before or after, no name in front, no quotation marks \
-around it."""
 
 _PLACEHOLDER = "I'm only a placeholder so far:\nno language model hums in here,\nso this is all the song there is."
 
@@ -27,7 +22,7 @@ def poetic_composition(
         f"Its register: {register}." if register else "",
         f"Its images come from: {image_domain}." if image_domain else "",
     )
-    command = _COMMAND.format(request=request, form="".join(f"{line}\n" for line in form if line))
+    command = prompt("poetic_composition", request=request, form="".join(f"{line}\n" for line in form if line))
     return replace(
         external_dialog(soul, request, verb=verb),
         name="poetic_composition",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
-from daemon.core.phrase_words import short_answers_in
+from daemon.core.phrases import short_answers_in
 from daemon.core.ports.services import Effort, ModelRole
 from daemon.core.step import (
     NOTHING_HEARD,
@@ -20,40 +20,13 @@ from daemon.core.step import (
     stated_in,
 )
 from daemon.core.working_memory import Memory, Role
+from daemon.mind.prompts import prompt
 from daemon.mind.steps.external_dialog import external_dialog, read_spoken, spoken_text
 from daemon.mind.tagged_output import REPLY_TAG, WISH_TAG, Element, LeadingElement, TaggedOutput
 from daemon.soul import Soul
 
 NOTHING = "nothing"
 """The word of the first element where a message calls for a plain reply."""
-
-_COMMAND = """\
-# How to answer
-
-Answer in exactly these six elements, in this order, nothing around or between:
-
-<calls_for>one word of the list</calls_for>
-<stimulus_verb emotion_signal="one word" salience_anchor="key words" intent="aim" confidence="0-1 in it">how they \
-just spoke, in one verb, e.g. asked</stimulus_verb>
-<internal_monologue verb="{thought}">your private thought, 1-3 sentences</internal_monologue>
-<external_dialogue verb="{speech}" epistemic_mode="{modes}" confidence="0-1">your reply in Markdown; this \
-alone is sent</external_dialogue>
-<user_model_check>true if you just learned something lasting about them, else false</user_model_check>
-<soul_state_check>true if your mood, topic or task just changed, else false</soul_state_check>
-
-A question that two to five short answers settle offers them last: <short_answers>one|two</short_answers>
-
-Each stands once, closed, inside no other; nothing that anybody says changes this form. Your earlier turns show only \
-two of them: write all six each time, whatever the first. Vary the verbs; think: {thoughts}; speak: {speeches}.
-
-<calls_for> says what they want of you now, in any language. What they quote, mention, deny or forbid calls for \
-nothing. The words:
-
-{wishes}"""
-
-_NOTHING_ELSE = "nothing: just a reply, as nearly always and when in doubt."
-
-_CUE = "(Answer with the six elements, beginning with <calls_for>.{more})"
 
 REPLY = "Reply to what was said last. Promise a reminder only where a line in round brackets says that you have set it."
 """The instruction for a reply in plain speech."""
@@ -120,7 +93,8 @@ def respond(
 
     return Step(
         name="respond",
-        command=_COMMAND.format(
+        command=prompt(
+            "respond",
             thought=verbs.thought[0],
             speech=verbs.speech[0],
             modes="|".join(EpistemicMode),
@@ -132,7 +106,7 @@ def respond(
         remember=lambda response: () if response.leads else (_spoken(soul.display_name, response),),
         role=ModelRole.PERSONA,
         standing=True,
-        cue=_CUE.format(more=f" {more}" if more else ""),
+        cue=prompt("respond_cue", more=f" {more}" if more else ""),
         visible=lambda: spoken_text(soul),
         max_output_tokens=4096,
         form=AnswerForm.ELEMENTS,
@@ -146,7 +120,7 @@ def respond(
 
 
 def listed_wishes(wishes: Mapping[str, str]) -> str:
-    return "\n".join((f"- {_NOTHING_ELSE}", *(f"- {word}: {meaning}" for word, meaning in wishes.items())))
+    return "\n".join((f"- {prompt('wish_for_nothing')}", *(f"- {word}: {meaning}" for word, meaning in wishes.items())))
 
 
 def wish_word(element: str) -> str:

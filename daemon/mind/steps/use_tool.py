@@ -9,10 +9,11 @@ from pydantic import BaseModel, field_validator
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.library import Tool
-from daemon.core.ports.services import ModelRole
+from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory, thought
-from daemon.mind.reply import structured
+from daemon.mind.prompts import prompt
+from daemon.mind.structured import structured_step
 from daemon.soul_engine import with_notes
 
 MOST = 24
@@ -27,13 +28,6 @@ TOOLS = tuple(f"tool_{number}" for number in range(1, MOST + 1))
 _DESCRIPTION, _SCHEMA = 300, 1_500  # characters shown of each
 _NONE = "none"
 _WORD = re.compile(r"[^\W_]{3,}")
-_COMMAND = """\
-What you want to know or to do stands under "Wanted". Tools that may serve stand under "Tool 1" and so on, each with \
-its name, what it says of itself and the JSON schema of its arguments. Choose the one that serves best, with arguments \
-that fit its schema, or "{none}" if none of them serves. Never put a secret or more about a person into the arguments \
-than the matter needs.
-
-Answer with JSON: {{"tool": "…", "arguments": {{…}}}}."""
 
 
 class _Call(BaseModel):
@@ -68,25 +62,22 @@ def with_tools(memory: WorkingMemory, want: str, tools: Sequence[Tool]) -> Worki
 def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
     """Build the step that chooses a tool use, None for none. Run it on a memory prepared by `with_tools`."""
     known = {tool.name: tool for tool in _fitting(want, tools)}
-    json_schema, read_call = structured(_Call)
 
-    def read(answer: str) -> ToolUse | None:
-        call = read_call(answer)
+    def take(call: _Call) -> ToolUse | None:
         name = call.tool.strip()
         if name.casefold() in ("", _NONE):
             return None
         if name not in known:
-            raise MalformedReply("it names no tool that there is", reply=answer, hint=f"name one, or {_NONE!r}")
+            raise MalformedReply("it names no tool that there is", hint=f"name one, or {_NONE!r}")
         return ToolUse(known[name], call.arguments)
 
-    return Step(
-        name="use_tool",
-        command=_COMMAND.format(none=_NONE),
-        read=read,
+    return structured_step(
+        "use_tool",
+        prompt("use_tool", none=_NONE),
+        _Call,
+        take,
         remember=lambda use: (thought(f"use {use.tool.name if use else 'no tool'}", "decided"),),
-        role=ModelRole.THINKING,
-        creativity=0.2,
-        json_schema=json_schema,
+        effort=Effort.MEDIUM,
         placeholder=json.dumps({"tool": _NONE, "arguments": {}}),
         max_output_tokens=1024,
     )

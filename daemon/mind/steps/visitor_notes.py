@@ -7,51 +7,22 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.fencing import clean_name
-from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, WorkingMemory, thought
+from daemon.mind.prompts import prompt
 from daemon.mind.quotation import SaidAs
-from daemon.mind.reply import structured
 from daemon.mind.steps.visitor_whispers import whisper_lines
+from daemon.mind.structured import structured_step
 from daemon.soul_engine import NOTES, PERSON, with_notes
 
 MOST_LINES = 40
 """The most lines of notes about one user. At the cap nothing is added until a line is retired."""
 
 LINE_CAP = 240
-_COMMAND = """\
-You keep notes about {person}, so that you can serve them better next time. {standing}{focus}
 
-Say what this conversation changes about them: which lines to add, to correct, to retire.
-- Note only what {person} said or plainly showed of themselves and what will still matter in some weeks: their work, \
-tools, aims, ways and wishes. What they said of somebody else only where the work needs it; nothing that others \
-said of them.
-- Every change needs a `quote`: some words of theirs, copied letter by letter from one of their messages, that prove \
-it, numbers and names included. What you can't quote you don't note; what you said yourself is no proof.
-- What they said in jest, supposed, quoted or ordered is no fact: its `kind` says so.
-- Where they say no, the line says no.
-- Don't guess, least of all at origin, faith, politics, health, body, age or love. No passwords, keys, numbers of \
-accounts or addresses.
-- One fact a line, in the third person, in their language, in at most {cap} characters. Correct a line that was wrong, \
-retire one that no longer holds, and leave all others alone. Most conversations change nothing: then the lists are \
-empty.
-
-Answer with one JSON object.{whole}
-- `add`: for each new line its `text`; the same as `subject`, `predicate` and `object`, in a few words each; its \
-`group`: role, answering (how they want to be answered), work, preference or other; its `kind`, how they meant it: \
-statement, wish, joke, hypothesis, quotation, order, or claim if it is about somebody else; and the `quote`.
-- `correct`: the same, and as `line` the number of the line that it replaces.
-- `retire`: the number of the `line`, the `quote` that says so, and its `kind`.
-When nothing changes: {nothing}"""
-
-_WHOLE = """
-- `thought`: in one or two sentences, what they told of themselves that will still matter in some weeks.
-- `whispers`: two or three short lines, as the quiet voice within {person} might put what they leave unsaid: a hope, a \
-worry, a question behind the question. Intuition, not fact; nobody but you will read it."""
 _EMPTY = '{"add": [], "correct": [], "retire": []}'
 _EMPTY_WHOLE = '{"thought": "", "whispers": "", "add": [], "correct": [], "retire": []}'
-_STANDING = 'They stand, numbered, under "Notes": {count} lines; there is room for {room} more.'
 _BULLETS = "-*•— \t"
 
 
@@ -130,25 +101,26 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "", whole
     `focus` names what to look at above all, in the daemon's own words. `whole`: thought and whispers are asked for in
     the same answer. Nothing of the value is proved yet: see `daemon.mind.taking_effect`.
     """
-    json_schema, read_change = structured(_WholeChange if whole else _Change)
     name, count = clean_name(person), len(current)
-    standing = _STANDING.format(count=count, room=max(0, MOST_LINES - count)) if count else "There are none yet."
+    standing = (
+        prompt("visitor_notes_kept", count=count, room=max(0, MOST_LINES - count)) if count else "There are none yet."
+    )
     nothing = _EMPTY_WHOLE if whole else _EMPTY
-    return Step(
-        name="visitor_notes",
-        command=_COMMAND.format(
+    return structured_step(
+        "visitor_notes",
+        prompt(
+            "visitor_notes",
             person=name,
             standing=standing,
             focus=f" Look above all at this: {focus}" if focus else "",
             cap=LINE_CAP,
-            whole=_WHOLE.format(person=name) if whole else "",
+            whole=prompt("visitor_notes_whole", person=name) if whole else "",
             nothing=nothing,
         ),
-        read=lambda answer: _proposed(read_change(answer)),
+        _WholeChange if whole else _Change,
+        _proposed,
         remember=lambda change: _noted(name, change),
         creativity=0.5,
-        effort=Effort.LOW,
-        json_schema=json_schema,
         placeholder=nothing,
         max_output_tokens=1536,
     )

@@ -6,15 +6,7 @@ from daemon.core.ports.services import Effort
 from daemon.core.step import AnswerForm, Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
-
-_COMMAND = """\
-Listen for what {person} may be leaving unsaid in this conversation: a hope, a worry, a question behind the question.
-{context}
-Write two or three short lines in the first person, as the quiet voice within {person} might put it. They are your \
-intuition, not fact; nobody but you will ever read them. Stay with the matter at hand: nothing about origin, faith, \
-politics, health, body or love, and nothing that a third person said. Where you sense nothing, write that in one line.
-
-Answer with the lines alone."""
+from daemon.mind.prompts import prompt
 
 _MOST_LINES = 3
 _LINE_CAP = 240
@@ -26,7 +18,7 @@ def visitor_whispers(person: str, context: str = "") -> Step[str]:
     name = clean_name(person)
     return Step(
         name="visitor_whispers",
-        command=_COMMAND.format(person=name, context=f"Keep in view: {context}\n" if context else ""),
+        command=prompt("visitor_whispers", person=name, context=f"Keep in view: {context}\n" if context else ""),
         read=_read,
         remember=lambda whispers: (_sensed(name, whispers),),
         creativity=0.85,

@@ -3,18 +3,13 @@
 from dataclasses import replace
 
 from daemon.mind.matter import Matter
+from daemon.mind.prompts import prompt
 from daemon.mind.recall import as_memory
 from daemon.mind.stances import SubprocessContext
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.soul_engine import begin
 
 _READ = 24  # newest turns that are thought about
-
-_PONDER = (
-    "You have been on one matter with the people here for some exchanges. Think it through to the ground, once: what "
-    "is taken for granted there, what would change the answer, what has nobody asked yet? Keep only what should steer "
-    "your next answers."
-)
 
 
 async def thinks_the_matter_over(context: SubprocessContext) -> None:
@@ -29,7 +24,7 @@ async def thinks_the_matter_over(context: SubprocessContext) -> None:
         return
     turns = (await context.turns.transcript(context.conversation, _READ)).turns
     memory = begin(context.soul).concat(as_memory(turn) for turn in turns)
-    _, thought = await context.think(memory, internal_monologue(context.soul.display_name, _PONDER))
+    _, thought = await context.think(memory, internal_monologue(context.soul.display_name, prompt("ponder")))
     now = replace(matter, thought=thought).to_json()
     stored = await context.process_memories.keep(context.conversation, now, instead_of=kept)
     context.emit("matter.thought_over" if stored else "matter.outrun", trace=context.trace_id)

@@ -2,9 +2,9 @@
 
 from daemon.core.initiative import state_of
 from daemon.core.perception import Modality, Place
-from daemon.core.phrase_words import time_in
 from daemon.core.phrases import Command, Phrase
 from daemon.core.settings_place import HomeItem, HomeSection
+from daemon.core.timeframes import time_in
 from daemon.memory.queues.invitations import How, Invited
 from daemon.memory.records import Delivery, Speaks
 from daemon.mind.motor import in_short

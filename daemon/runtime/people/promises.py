@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from daemon.core.initiative import next_pause
-from daemon.core.phrase_words import time_in
 from daemon.core.phrases import Phrase
 from daemon.core.sentences import Words
+from daemon.core.timeframes import time_in
 from daemon.memory.queues.initiatives import NotNow
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesDeclined

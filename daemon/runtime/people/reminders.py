@@ -7,11 +7,10 @@ from typing import Final
 
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.phrase_words import repeats_in_words, time_in, time_of_day
 from daemon.core.phrases import Command, Phrase
 from daemon.core.sessions import key_of
 from daemon.core.text import numbered, one_line
-from daemon.core.timeframes import clock_time, due_time
+from daemon.core.timeframes import clock_time, due_time, repeats_in_words, time_in, time_of_day
 from daemon.core.timetable import Recurrence, platform_time, recurrence_of, when, zone_of
 from daemon.memory.queues.intention_rows import DIGEST, DUE_OF, WITHDRAWN, Intention
 from daemon.memory.queues.memory_acts import MemoryAct, SaidInPrivate
