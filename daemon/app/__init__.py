@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 import daemon
 from daemon.app.assembly import assemble, caps_of, souls_of
-from daemon.app.http_api import build_http_channel, connect_http
+from daemon.app.http_api import build_http_channel, side_of
 from daemon.app.lifecycle import Daemon, clock_of, stop_on_signals, unless_stopped
 from daemon.app.minds import first_mind, sinks_of, telemetry_of, with_models_of
 from daemon.channels.terminal import TerminalChannel
@@ -178,7 +178,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
         )
         if workspace:  # its clock may have been moved forward in an earlier run, and memory continues from there
             workspace.clock.advance(max(0, await built.store.turns.newest_ms() - clock.now_ms()) / 1000)
-        connect_http(http, built, souls, identity.team, standing_of=slack.standing_of)
+        http.connect(side_of(built, souls, identity.team, standing_of=slack.standing_of))
         built = with_alarms(built, souls, doctor)
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 

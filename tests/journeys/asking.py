@@ -12,7 +12,7 @@ import aiohttp
 from pydantic import SecretStr
 
 from daemon.app.assembly import souls_of
-from daemon.app.http_api import build_http_channel, connect_http
+from daemon.app.http_api import build_http_channel, side_of
 from daemon.core.concurrency import alongside
 from daemon.core.ports.services import GateDecision
 from daemon.core.sessions import Visibility
@@ -41,7 +41,7 @@ async def door(house: House) -> AsyncIterator[str]:
     settings = house.settings.model_copy(update={"http_port": 0, "http_token": SecretStr(TOKEN)})
     souls = souls_of(settings, house.events)
     http = build_http_channel(settings, house.clock, house.events, souls=souls, workspace=TEAM, metrics=Metrics())
-    connect_http(http, house.built, souls, TEAM, standing_of=_standing)
+    http.connect(side_of(house.built, souls, TEAM, standing_of=_standing))
     ready = asyncio.Event()
     async with alongside(http.listen(house.built.store.inbox, ready)):
         async with asyncio.timeout(TIMEOUT):

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from daemon.app import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import build_http_channel, connect_http
+from daemon.app.http_api import build_http_channel, side_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.slack.appearance import Appearance
@@ -101,7 +101,7 @@ class SlackDaemon:
             )
             if http:
                 stack.push_async_callback(http.close)
-                connect_http(http, self.built, souls, identity.team, standing_of=channel.standing_of)
+                http.connect(side_of(self.built, souls, identity.team, standing_of=channel.standing_of))
             self.built = with_alarms(self.built, souls, self._doctor)
             await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())
 

@@ -3,18 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
 
 import daemon
-from daemon.channels.http.chat import ESPEAK, NAME, Chat, Tts
+from daemon.channels.http.chat import ESPEAK, NAME, Chat, Personality, Tts
 from daemon.channels.http.contexts import ContextPages
-from daemon.channels.http.daemon_side import DaemonSide, SensePages
-from daemon.channels.http.endpoints import DaemonPages, Pages, Personality
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.events import EventPages
 from daemon.channels.http.mcp import McpPage, SessionTools
 from daemon.channels.http.openapi import description
 from daemon.channels.http.pairing import HttpIntake, PairPages, SessionTalk
-from daemon.channels.http.request import bearer_token
-from daemon.channels.http.server import ApiServer
+from daemon.channels.http.request import Auth, bearer_token
+from daemon.channels.http.routes import routes_of
+from daemon.channels.http.server import ApiServer, DaemonPages
 from daemon.channels.http.sessions import SessionPages
 from daemon.channels.http.stream import LiveReplies
 from daemon.core.config import Settings
@@ -28,6 +30,8 @@ from daemon.core.ports.services import Clock, DraftLog, Emit, GateDecision, Spee
 from daemon.core.sessions import DOOR, THE_ADMIN, KeyOwner, key_of
 from daemon.core.telemetry.metrics import Metrics
 from daemon.core.text import Trusted
+
+ROUTES: Final = routes_of(Chat, Tts, EventPages, SessionPages, PairPages, ContextPages, McpPage, DaemonPages)
 
 
 class HttpChannel(Channel):
@@ -169,15 +173,6 @@ class HttpChannel(Channel):
 
     def _new_server(self, intake: Intake, token: str) -> ApiServer:
         stored = HttpIntake(intake, self._side, self._clock)
-        chat = Chat(
-            self._soul,
-            self._workspace,
-            intake=stored,
-            side=self._side,
-            live=self._live,
-            clock=self._clock,
-            emit=self._emit,
-        )
         talk = SessionTalk(
             self._soul,
             self._workspace,
@@ -189,27 +184,28 @@ class HttpChannel(Channel):
         )
         self._pages = ContextPages(self._side, self._clock, self._emit)
         self._of_sessions = SessionPages(self._side, self._clock)
-        pages = Pages(
-            DaemonPages(
-                self._side,
-                chat,
+        pages = (
+            Chat(
+                self._soul,
+                self._workspace,
                 personality=self._personality,
-                metrics=self._metrics,
-                description=description(daemon.__version__),
+                intake=stored,
+                side=self._side,
+                live=self._live,
+                clock=self._clock,
+                emit=self._emit,
             ),
-            chat,
             Tts(self._settings, self._emit, self._side, espeak=self._espeak),
+            EventPages(self._soul, self._workspace, self._side, self._clock),
             self._of_sessions,
+            PairPages(self._side),
             self._pages,
-            pairing=PairPages(self._side),
-            mcp=McpPage(SessionTools(self._side, talk)),
-            events=EventPages(self._side.events, self._clock),
-            senses=SensePages(
-                self._soul, self._workspace, push=self._side.push_reading, sources=self._side.events, clock=self._clock
-            ),
+            McpPage(SessionTools(self._side, talk)),
+            DaemonPages(self._side, self._metrics, partial(description, ROUTES, daemon.__version__)),
         )
-        host, names, owner_of = self._settings.http_host, self._settings.http_names, self._side.sessions.owner
-        return ApiServer(pages, token, host, self._metrics, self._emit, owner_of=owner_of, names=names)
+        host = self._settings.http_host
+        auth = Auth(token, (host, *self._settings.http_names), self._side.sessions.owner)
+        return ApiServer(pages, host, auth, self._metrics, self._emit)
 
 
 class _HttpSpeech:

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Final
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError, create_model
 
-from daemon.channels.http.contexts import shown_context
+from daemon.channels.http.contexts import ContextAnswer
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.pairing import SessionTalk
-from daemon.channels.http.request import OWNER, Refusal, no_json, of_daemon, read_raw, reasons
-from daemon.channels.http.schemas import SOME_TEXT, Id
+from daemon.channels.http.request import SOME_TEXT, Id, Refusal, Scope, no_json, of_daemon, reasons
+from daemon.channels.http.routes import EVENT_STREAM, route
 from daemon.core.concurrency import in_background
-from daemon.core.contexts import ContextConflict
+from daemon.core.contexts import ContextConflict, ContextState
 from daemon.core.errors import DaemonError
 from daemon.core.fencing import fence, fresh_nonce
 from daemon.core.questions import LONGEST_ANSWER, LONGEST_SAID
@@ -111,7 +111,7 @@ class SessionTools:
             hint = f"mend that and call {name} again; nothing was done"
             raise Refusal(422, "invalid", f"{reasons(error, 'arguments')}.", hint) from error
         except ContextConflict as conflict:
-            now = json.dumps(shown_context(conflict.found), ensure_ascii=False)
+            now = json.dumps(_shown(conflict.found), ensure_ascii=False)
             hint = f"make your change from this one, nothing was written: {now}"
             raise Refusal(412, "changed", f"{conflict.message}.", hint) from conflict
 
@@ -170,7 +170,7 @@ class SessionTools:
     @_tool(reads_only=True)
     async def context_list(self, owner: KeyOwner) -> str:
         """List the shared contexts of the workspace."""
-        return _json([shown_context(one) for one in await self._side.contexts.all(owner)])
+        return _json([_shown(one) for one in await self._side.contexts.all(owner)])
 
     @_tool(reads_only=True)
     async def context_get(self, owner: KeyOwner, key: _Key) -> str:
@@ -178,7 +178,7 @@ class SessionTools:
         found = await self._side.contexts.get(owner, key)
         if found is None:
             raise _unknown_context()
-        return _json(shown_context(found))
+        return _json(_shown(found))
 
     @_tool(reads_only=False)
     async def context_set(
@@ -193,7 +193,7 @@ class SessionTools:
         """
         if await self._side.contexts.get(owner, key) is None:
             raise _unknown_context()
-        return _json(shown_context(await self._side.contexts.write(owner, key, data, version)))
+        return _json(_shown(await self._side.contexts.write(owner, key, data, version)))
 
     @_tool(reads_only=True)
     async def sessions(self, owner: KeyOwner) -> str:
@@ -272,11 +272,26 @@ def _unknown_context() -> Refusal:
     return Refusal(404, "unknown_context", "There is no context of this key for all of the workspace.", hint)
 
 
+def _shown(found: ContextState) -> dict[str, object]:
+    return ContextAnswer.model_validate(found).model_dump(mode="json")
+
+
 def _json(value: Sequence[object] | Mapping[str, object]) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 TOOLS: Final = tuple(one for one in vars(SessionTools).values() if isinstance(one, SessionTool))
+
+
+class McpMessage(BaseModel):
+    """One message of MCP: JSON-RPC 2.0, as the protocol defines it (modelcontextprotocol.io)."""
+
+    model_config = ConfigDict(extra="allow", defer_build=True)
+
+    jsonrpc: str = Field(description="2.0.")
+    method: str | None = Field(None, description="What is asked, for instance `tools/call`.")
+    id: int | str | None = Field(None, description="The number of the question; a notification has none.")
+    params: dict[str, JsonValue] | None = Field(None, description="What the method takes.")
 
 
 class McpPage:
@@ -285,12 +300,26 @@ class McpPage:
     def __init__(self, tools: SessionTools) -> None:
         self._tools = tools
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        body = await read_raw(request)
+    @route(
+        "POST",
+        "/mcp",
+        {200: "The answer, as JSON or as a stream that holds it.", 202: "A notification is taken."},
+        {406: "The client takes no JSON or no streams."},
+        scope=Scope.KEYED,
+        kind=EVENT_STREAM,
+        body=McpMessage,
+    )
+    async def mcp(self, request: web.Request, body: bytes, owner: KeyOwner) -> web.StreamResponse | None:
+        """Use the soul's tools over MCP.
+
+        The Model Context Protocol by streamable HTTP, one message a request, for sessions of Claude Code and other
+        clients (docs/MCP.md). No session of the protocol is kept. Takes the key of a person's sessions, too. What is
+        wrong with a message of the protocol is answered in its own form.
+        """
         try:
             json.loads(body)  # refuses bodies that break the SDK's reader
         except (ValueError, RecursionError):
             raise no_json() from None
         server = await in_background(lambda: import_module("daemon.channels.http.mcp_server"))
-        response: web.StreamResponse = await server.answer(request, body, self._tools, request[OWNER])
+        response: web.StreamResponse = await server.answer(request, body, self._tools, owner)
         return response

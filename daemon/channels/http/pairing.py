@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.request import Refusal, read_body, seconds_of
+from daemon.channels.http.request import Refusal, RequestModel, ResponseModel, Scope
+from daemon.channels.http.routes import Parameter, route, wait_for
 from daemon.channels.http.stream import BEAT, LiveReplies, Question, ReplyReader, why_no_reply
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.http import is_loopback
@@ -66,11 +67,7 @@ def _rows() -> Iterator[list[str]]:
 _MOST_WAITING: Final = 40  # machines whose answers wait for a decision
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-
-class PairRequest(_Body):
+class PairRequest(RequestModel):
     """A machine that asks for a key."""
 
     machine: Annotated[str, StringConstraints(min_length=1, max_length=80)] = Field(
@@ -78,7 +75,7 @@ class PairRequest(_Body):
     )
 
 
-class PairBegun(_Body):
+class PairBegun(ResponseModel):
     """The code that the person writes to the soul, and the secret that fetches the key."""
 
     code: str = Field(description="The person writes `pair CODE` to the soul, in a direct message in Slack.")
@@ -87,13 +84,13 @@ class PairBegun(_Body):
     until_ms: int = Field(description="Until when the code can be typed and decided on.")
 
 
-class PairWaits(_Body):
+class PairWaits(ResponseModel):
     """The person has not decided yet."""
 
     state: Literal["waits"] = "waits"
 
 
-class PairKey(_Body):
+class PairKey(ResponseModel):
     """The key, which is shown this once."""
 
     state: Literal["paired"] = "paired"
@@ -105,10 +102,6 @@ class PairKey(_Body):
     direct: bool = Field(description="Whether its sessions know the person's direct messages with the soul.")
 
 
-def _ends(request: web.Request) -> tuple[object, object]:
-    return request.get_extra_info("peername"), request.get_extra_info("sockname")
-
-
 class PairPages:
     """The handlers of pairing. All may raise Refusal, StoreError, and the errors of `MachinesPairing`."""
 
@@ -116,16 +109,48 @@ class PairPages:
         self._pairing = side.pairing
         self._waiting = 0
 
-    async def begin(self, request: web.Request) -> web.Response:
-        """Return a code and its secret to a machine."""
-        machine = (await read_body(request, PairRequest)).machine
-        begun = await self._pairing.begin(machine, await asyncio.to_thread(asker_at, *_ends(request)))
-        shown = PairBegun(code=begun.code, secret=begun.secret, soul=begun.soul, until_ms=begun.until_ms)
-        return web.json_response(body=shown.model_dump_json().encode())
+    @route(
+        "POST",
+        "/api/pair",
+        {200: "The code and the secret."},
+        {429: "Ten codes a minute are given out, and twenty may be open; a third of both for one account or address."},
+        scope=Scope.FREE,
+    )
+    async def pair(self, request: web.Request, asked: PairRequest) -> PairBegun:
+        """Ask for a key.
 
-    async def fetch(self, request: web.Request) -> web.Response:
-        """Return its key to the machine, once, or the state that the decision is pending."""
-        code, seconds = request.match_info["code"], seconds_of(request)
+        Gives a machine a code and a secret. Its person writes `pair CODE` to the soul in a direct message, is shown
+        what the machine calls itself, and decides there by a click what its key may. A code lives for ten minutes. It
+        is dead after five wrong tries, and once two people have typed it. Needs no token.
+        """
+        ends = map(request.get_extra_info, ("peername", "sockname"))
+        return PairBegun.model_validate(
+            await self._pairing.begin(asked.machine, await asyncio.to_thread(asker_at, *ends))
+        )
+
+    @route(
+        "GET",
+        "/api/pair/{code}",
+        {200: "The key, which is shown this once.", 202: "The person has not decided yet; ask again."},
+        {
+            404: "There is no such code, it is over, or the secret is another.",
+            410: "The code gives no key any more; the message says why.",
+            422: "That can't be waited for.",
+            429: "Forty machines wait already.",
+        },
+        scope=Scope.FREE,
+    )
+    async def paired(
+        self,
+        request: web.Request,
+        code: Annotated[str, Parameter("path", "The code, as `BCDF-GHJK`.", CODE.pattern)],
+        seconds: Annotated[float, wait_for("a decision")],
+    ) -> PairKey | PairWaits:
+        """Fetch the key.
+
+        The bearer token is the secret. The key is given once: who fetches it a second time, with the same secret, ends
+        it.
+        """
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if not CODE.fullmatch(code) or scheme.lower() != "bearer" or not secret.strip():
             raise Refusal(404, "unknown_code", "There is no such code.", "begin again with POST /api/pair")
@@ -137,9 +162,9 @@ class PairPages:
         finally:
             self._waiting -= 1
         if found is None:
-            return web.json_response(body=PairWaits().model_dump_json().encode(), status=202)
+            return PairWaits()
         rights = found.rights
-        shown = PairKey(
+        return PairKey(
             key=found.key,
             person=found.person,
             name=found.name,
@@ -147,7 +172,6 @@ class PairPages:
             remember=rights.remember,
             direct=rights.direct,
         )
-        return web.json_response(body=shown.model_dump_json().encode())
 
 
 _TRIES: Final = 8

@@ -8,15 +8,72 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from aiohttp import web
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.schemas import EVENTS, Event, StreamChunk, StreamDone, StreamError, StreamStart, StreamTask
+from daemon.channels.http.request import ResponseModel
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.library import StoredReply
 from daemon.core.ports.services import Clock, Emit, Task
+
+
+class ChatAnswer(ResponseModel):
+    """The reply to a message."""
+
+    session: str
+    message_id: str
+    text: str = Field(description="The whole reply, as markdown.")
+    parts: tuple[str, ...] = Field((), description="Its parts in order, where there are several.")
+
+
+class StreamStart(ResponseModel):
+    """The reply begins. A second start means that it begins again: drop the chunks so far."""
+
+    session: str
+    message_id: str
+
+
+class StreamChunk(ResponseModel):
+    """More of the draft."""
+
+    text: str
+
+
+class StreamTask(ResponseModel):
+    """The state of one task of a longer piece of work; the same id again replaces the earlier state."""
+
+    id: str
+    title: str
+    state: str = Field(description="pending, in_progress, complete or error.")
+    details: str
+
+
+class StreamDone(ChatAnswer):
+    """The reply is complete; its text replaces the chunks."""
+
+
+class StreamError(ResponseModel):
+    """There is no reply, or not in this stream: the hint says whether to ask again."""
+
+    code: str = Field(
+        description="Why: `apology` (the message is the soul's own words), `answered`, `stale`, `ignored`, "
+        "`withdrawn`, `failed` or `stopping`."
+    )
+    message: str
+    hint: str
+    reference: str = Field("", description="An id by which the admin finds the message.")
+
+
+EVENTS: Final[dict[str, type[BaseModel]]] = {
+    "soul:stream:start": StreamStart,
+    "soul:stream:chunk": StreamChunk,
+    "soul:stream:task": StreamTask,
+    "soul:stream:done": StreamDone,
+    "soul:stream:error": StreamError,
+}
+"""The events of a streamed reply, by name (seed 000, "Labyrinth Event Integration"; tasks are an addition)."""
 
 _MOST_UNREAD: Final = 65_536  # characters kept for a slow reader; the stored reply has the rest
 _MOST_TASKS: Final = 64
@@ -215,7 +272,7 @@ def why_no_reply(reply: StoredReply) -> tuple[str, str, str]:
     return (reply.state if reply.state in _NO_REPLY else "failed", *_NO_REPLY.get(reply.state, _FAILED))
 
 
-def encoded(event: Event) -> bytes:
+def encoded(event: BaseModel) -> bytes:
     return server_sent(_NAMES[type(event)], event)
 
 
@@ -270,7 +327,7 @@ class ReplyStream:
                 yield encoded(StreamChunk(text=update.text))
                 has_text = True
             for task in update.tasks:
-                yield encoded(StreamTask(id=task.id, title=task.title, state=task.state, details=task.details))
+                yield encoded(StreamTask.model_validate(task))
             if ending is not None:
                 yield encoded(ending)
                 return
