@@ -13,9 +13,10 @@ from pydantic import SecretStr
 
 import daemon
 from daemon.app.assembly import assemble, caps_of, souls_of
-from daemon.app.http_api import build_http_channel, connect_http
+from daemon.app.http_api import side_of
 from daemon.app.lifecycle import Daemon, clock_of, stop_on_signals, unless_stopped
 from daemon.app.minds import first_mind, sinks_of, telemetry_of, with_models_of
+from daemon.channels.http.channel import HttpChannel
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.config import Settings, environment, unknown_settings
@@ -159,7 +160,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
         identity = await unless_stopped(stop, slack.identify(), service, clock)
         if identity is None:
             return
-        http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=sinks.metrics)
+        http = HttpChannel(settings, clock, emit, sinks.metrics)
         stack.push_async_callback(http.close)
         built = await stack.enter_async_context(
             assemble(
@@ -178,7 +179,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
         )
         if workspace:  # its clock may have been moved forward in an earlier run, and memory continues from there
             workspace.clock.advance(max(0, await built.store.turns.newest_ms() - clock.now_ms()) / 1000)
-        connect_http(http, built, souls, identity.team, standing_of=slack.standing_of)
+        http.connect(side_of(built, souls, identity.team, standing_of=slack.standing_of))
         built = with_alarms(built, souls, doctor)
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 

@@ -4,18 +4,16 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import aiohttp
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import events_of, memory_of, pairing_of, readings_of, sessions_of
+from daemon.app.http_api import side_of
 from daemon.app.lifecycle import Daemon
-from daemon.app.side_calls import paid_speech
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
@@ -23,9 +21,7 @@ from daemon.core.ports.channel import Room
 from daemon.core.ports.services import GateDecision
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database
-from daemon.shared.session_context import ContextDoor
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.models import FakeModel
 
@@ -63,16 +59,7 @@ class HttpDaemon:
         self._settings, self._clock, self._model = settings, clock, model
         self._stop, self._ready = asyncio.Event(), asyncio.Event()
         emit = fanout(self.events, self.metrics)
-        self.channel = HttpChannel(
-            settings,
-            clock,
-            emit,
-            soul=settings.name,
-            workspace=WORKSPACE,
-            personality=MODES.get,
-            metrics=self.metrics,
-            espeak=espeak,
-        )
+        self.channel = HttpChannel(settings, clock, emit, self.metrics, espeak=espeak)
         self._emit = emit
         self._life = asyncio.create_task(self._live())
 
@@ -92,23 +79,9 @@ class HttpDaemon:
                     url=lambda: self.channel.url,
                 )
             )
-            replies = StoredReplies(self.built.store.database)
+            side = side_of(self.built, souls, WORKSPACE, standing_of=self._standing_of, room_of=self._room_of)
             self.channel.connect(
-                DaemonSide(
-                    replies.find,
-                    replies.last_name,
-                    self._enqueue,
-                    self._unready,
-                    self._queues,
-                    sessions := sessions_of(self.built, souls, WORKSPACE, self._standing_of, self._room_of),
-                    ContextDoor(self.built.contexts, EVERYBODY),
-                    self.built.hosting.has_neighbours,
-                    memory_of(self.built, souls, WORKSPACE, sessions),
-                    pairing_of(self.built, souls, self._standing_of),
-                    events_of(self.built),
-                    readings_of(self.built),
-                    paid_speech(self.built.settings, self.built.store.database, self.built.clock, self.built.emit),
-                )
+                replace(side, personality=MODES.get, enqueue=self._enqueue, unready=self._unready, queues=self._queues)
             )
             service = ServiceManager()
             await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._ready.set())

@@ -12,20 +12,23 @@ from pathlib import Path
 import pytest
 
 import daemon
-from daemon.channels.http import endpoints, server
-from daemon.channels.http import request as connection
 from daemon.channels.http import request as request_body
+from daemon.channels.http import server
+from daemon.channels.http.channel import ROUTES
 from daemon.channels.http.openapi import description
-from daemon.channels.http.request import TOKEN_FILE, bearer_token
-from daemon.channels.http.routes import ROUTES
+from daemon.channels.http.request import TOKEN_FILE, Scope, bearer_token
 from daemon.core.errors import ConfigError
 from tests.fakes import TIMEOUT, Events
 from tests.http.daemons import HttpHome, bearer, settings_for
 from tests.processes import OtherProcess
 from tests.store.parts import look, poke
 
-FREE = [route.path for route in ROUTES if route.free and not route.path.startswith(("/api/pair", "/api/events"))]
-GUARDED = [(route.method, re.sub(r"\{\w+\}", "x", route.path)) for route in ROUTES if not route.free]
+FREE = [route.path for route in ROUTES if route.scope is Scope.FREE and not route.path.startswith("/api/pair")]
+GUARDED = [
+    (route.method, re.sub(r"\{\w+\}", "x", route.path))
+    for route in ROUTES
+    if route.scope not in {Scope.FREE, Scope.SIGNED}
+]
 
 
 def _token_file(home: Path) -> Path:
@@ -261,7 +264,7 @@ async def heard(line: Line) -> bytes:
 
 
 async def test_a_connection_that_asks_nothing_is_closed(empty: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_FIRST_REQUEST", 0.05)
+    monkeypatch.setattr(server, "_FIRST_REQUEST", 0.05)
     await empty.start()
     async with lines_to(empty) as line:
         asked = await line(ASK)
@@ -275,7 +278,7 @@ async def test_a_connection_that_asks_nothing_is_closed(empty: HttpHome, monkeyp
 async def test_of_many_connections_the_longest_idle_makes_room(
     empty: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_MOST", 4)
+    monkeypatch.setattr(server, "_MOST", 4)
     await empty.start()
     async with lines_to(empty) as line:
         busy = await line(HALF)
@@ -289,7 +292,7 @@ async def test_of_many_connections_the_longest_idle_makes_room(
 
 
 async def test_where_all_are_in_use_a_new_one_is_closed(empty: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_MOST", 2)
+    monkeypatch.setattr(server, "_MOST", 2)
     await empty.start()
     async with lines_to(empty) as line:
         for _ in range(2):
@@ -362,7 +365,7 @@ async def test_each_endpoint_says_what_it_is_for(home: HttpHome, monkeypatch: py
     home.now.ails = ("not connected to Slack", "the database does not answer")
     got = await home.ask("GET", "/readyz")
     assert (got.status, got.json["error"]["message"]) == (503, "not connected to Slack; the database does not answer")
-    monkeypatch.setattr(endpoints, "_READY_WITHIN", 0.05)
+    monkeypatch.setattr(server, "_READY_WITHIN", 0.05)
     home.now.ails = ("hangs",)
     got = await home.ask("GET", "/readyz")
     assert (got.status, got.json["error"]["message"]) == (503, "the database does not answer")
@@ -380,7 +383,7 @@ async def test_the_description_and_the_server_agree_both_ways_and_its_references
     served = {(route.method, route.resource.canonical) for route in app.router.routes() if route.resource}
     assert paths == served
     assert len({route.operation for route in ROUTES}) == len(ROUTES), "every operation has a name of its own"
-    document = description(daemon.__version__)
+    document = description(ROUTES, daemon.__version__)
     names = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
     assert names
     assert names <= document["components"]["schemas"].keys()

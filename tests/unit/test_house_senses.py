@@ -28,5 +28,5 @@ def test_a_reading_of_the_house_is_named_by_a_sense_of_the_house_and_by_no_word(
 
 
 def test_no_program_bears_the_name_of_a_sense_of_the_house() -> None:
-    assert [module for module, _ in _calls("ProgramSense")] == ["channels/http/daemon_side.py"]
+    assert [module for module, _ in _calls("ProgramSense")] == ["channels/http/events.py"]
     assert set(SENSES) - {"sense"} <= set(HouseSense)  # that one names programs as they name themselves

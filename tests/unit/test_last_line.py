@@ -103,11 +103,10 @@ TASKS = {
     "app/lifecycle.py:Daemon.live": "last line",
     "app/lifecycle.py:unless_stopped": "start",
     "app/lifecycle.py:clock_of": "the daemon, which runs inside it",
-    "channels/http/contexts.py:ContextPages.watch": "request",
+    "channels/http/contexts.py:ContextPages.watch_context": "request",
     "channels/http/sessions.py:CompanionPolls.wait": "request",
-    "channels/http/pairing.py:SessionTalk._reply": "request",
-    "channels/http/sessions.py:SessionPages._notes_of_companion": "request",
-    "channels/http/sessions.py:SessionPages.notes": "request",
+    "channels/http/stream.py:ReplyStream.reply": "request",
+    "channels/http/sessions.py:SessionPages.session_notes": "request",
     "channels/http/stream.py:ReplyStream.run": "request",
     "core/channels.py:Channels.listen": "last line in Daemon.live",
     "channels/slack/people.py:Names.of": "row",
@@ -327,7 +326,7 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
         raise error
 
     monkeypatch.setattr("daemon.memory.database.backup.newest_copy", fail_at_once)
-    monkeypatch.setattr("daemon.app.side_calls.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
+    monkeypatch.setattr("daemon.app.soul_work.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
     monkeypatch.setattr(intention_rows, "store_internal_event", _raise(error))
     monkeypatch.setattr(approvals, "close_question", _raise(error))
     async with sickbed(tmp_path, error) as bed:

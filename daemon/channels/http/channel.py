@@ -3,18 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
 
 import daemon
 from daemon.channels.http.chat import ESPEAK, NAME, Chat, Tts
 from daemon.channels.http.contexts import ContextPages
-from daemon.channels.http.daemon_side import DaemonSide, SensePages
-from daemon.channels.http.endpoints import DaemonPages, Pages, Personality
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.events import EventPages
 from daemon.channels.http.mcp import McpPage, SessionTools
 from daemon.channels.http.openapi import description
 from daemon.channels.http.pairing import HttpIntake, PairPages, SessionTalk
-from daemon.channels.http.request import bearer_token
-from daemon.channels.http.server import ApiServer
+from daemon.channels.http.request import Auth, bearer_token
+from daemon.channels.http.routes import routes_of
+from daemon.channels.http.server import ApiServer, DaemonPages
 from daemon.channels.http.sessions import SessionPages
 from daemon.channels.http.stream import LiveReplies
 from daemon.core.config import Settings
@@ -29,34 +31,23 @@ from daemon.core.sessions import DOOR, THE_ADMIN, KeyOwner, key_of
 from daemon.core.telemetry.metrics import Metrics
 from daemon.core.text import Trusted
 
+ROUTES: Final = routes_of(Chat, Tts, EventPages, SessionPages, PairPages, ContextPages, McpPage, DaemonPages)
+
 
 class HttpChannel(Channel):
     """The channel for programs that hold the bearer token. Each session is a separate conversation.
 
-    `personality` gives the soul's markdown by mode. Call `connect` before `listen`, and `close` after the last
-    delivery. With the HTTP API switched off it serves no requests, but older conversations still end properly.
+    Call `connect` before `listen`, and `close` after the last delivery. With the HTTP API switched off it serves no
+    requests, but older conversations still end properly.
     """
 
     name = NAME
 
-    def __init__(
-        self,
-        settings: Settings,
-        clock: Clock,
-        emit: Emit,
-        *,
-        soul: str,
-        workspace: str,
-        personality: Personality,
-        metrics: Metrics,
-        espeak: str = ESPEAK,
-    ) -> None:
+    def __init__(self, settings: Settings, clock: Clock, emit: Emit, metrics: Metrics, *, espeak: str = ESPEAK) -> None:
         self.url = ""
         self._settings = settings
         self._clock = clock
         self._emit = emit
-        self._soul, self._workspace = soul, workspace
-        self._personality = personality
         self._metrics = metrics
         self._espeak = espeak
         self._live = LiveReplies()
@@ -168,48 +159,22 @@ class HttpChannel(Channel):
         return self._daemon_side
 
     def _new_server(self, intake: Intake, token: str) -> ApiServer:
-        stored = HttpIntake(intake, self._side, self._clock)
-        chat = Chat(
-            self._soul,
-            self._workspace,
-            intake=stored,
-            side=self._side,
-            live=self._live,
-            clock=self._clock,
-            emit=self._emit,
-        )
-        talk = SessionTalk(
-            self._soul,
-            self._workspace,
-            hourly=self._settings.session_hourly,
-            intake=stored,
-            side=self._side,
-            live=self._live,
-            clock=self._clock,
-        )
-        self._pages = ContextPages(self._side, self._clock, self._emit)
-        self._of_sessions = SessionPages(self._side, self._clock)
-        pages = Pages(
-            DaemonPages(
-                self._side,
-                chat,
-                personality=self._personality,
-                metrics=self._metrics,
-                description=description(daemon.__version__),
-            ),
-            chat,
-            Tts(self._settings, self._emit, self._side, espeak=self._espeak),
+        side = self._side
+        stored = HttpIntake(side, intake)
+        self._pages, self._of_sessions = ContextPages(side), SessionPages(side)
+        pages = (
+            Chat(side, stored, self._live),
+            Tts(side, self._espeak),
+            EventPages(side),
             self._of_sessions,
+            PairPages(side),
             self._pages,
-            pairing=PairPages(self._side),
-            mcp=McpPage(SessionTools(self._side, talk)),
-            events=EventPages(self._side.events, self._clock),
-            senses=SensePages(
-                self._soul, self._workspace, push=self._side.push_reading, sources=self._side.events, clock=self._clock
-            ),
+            McpPage(SessionTools(side, SessionTalk(side, stored, self._live))),
+            DaemonPages(side, self._metrics, partial(description, ROUTES, daemon.__version__)),
         )
-        host, names, owner_of = self._settings.http_host, self._settings.http_names, self._side.sessions.owner
-        return ApiServer(pages, token, host, self._metrics, self._emit, owner_of=owner_of, names=names)
+        host = self._settings.http_host
+        auth = Auth(token, (host, *self._settings.http_names), side.sessions.owner)
+        return ApiServer(pages, host, auth, self._metrics, self._emit)
 
 
 class _HttpSpeech:

@@ -1,4 +1,4 @@
-"""The entrance for signed events of programs, each stored once before it is acknowledged."""
+"""Reports of programs: signed events, and readings for the soul's senses, each stored once before the response."""
 
 import asyncio
 import base64
@@ -7,15 +7,42 @@ import hmac
 import json
 import re
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Annotated, Final
 
 from aiohttp import web
+from pydantic import Field, StringConstraints
 
-from daemon.channels.http.request import Refusal, no_json, read_raw
-from daemon.channels.http.schemas import EventTaken
-from daemon.core.ports.services import Clock
-from daemon.core.sensing import LONGEST, EventSource, OtherEvent, Signing, SourceEnded, TooManyEvents, signing_key
+from daemon.channels.http.daemon_side import DaemonSide
+from daemon.channels.http.request import (
+    CONTROLS,
+    JSON,
+    Refusal,
+    RequestModel,
+    ResponseModel,
+    Scope,
+    body_of,
+    no_json,
+    unsigned,
+)
+from daemon.channels.http.routes import Parameter, route
+from daemon.core.sensing import (
+    CHANNEL,
+    LONGEST,
+    NAME,
+    PERSON,
+    READING_ID,
+    THREAD,
+    EventSource,
+    HouseSense,
+    ProgramSense,
+    PushedReading,
+    Signing,
+    signing_key,
+)
 from daemon.core.text import plain_lines, shortened, storable
+
+TOKEN: Final = "token"  # noqa: S105 - a name
+"""The source of readings that come with the bearer token. No source has this id."""
 
 SKEW_S: Final = 300
 """Seconds by which a source's clock may differ from ours."""
@@ -47,7 +74,6 @@ def _same(made: str, given: str) -> bool:
 
 
 LARGEST_EVENT: Final = 64 * 1024  # bytes
-
 _TEXT: Final = "text/plain"
 _NOBODY: Final = signing_key("whsec_" + "A" * 43 + "=", Signing.STANDARD)
 _NOISE: Final = re.compile(r"(?!html_url$|target_url$).*_(url|id|sha)|avatar.*")
@@ -57,54 +83,152 @@ _NO_TEXT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LEFT_OUT: Final = "[more of it was left out here]"
 
 
-class EventsTaken(Protocol):
-    """The sources of events, and the storing of their events. Each call may raise StoreError."""
+class EventTaken(ResponseModel):
+    """The outcome of an event."""
 
-    async def source(self, name: str) -> EventSource | None:
-        """Return the active source of this name, or None."""
+    state: str = Field(description="taken, or known: it came before, and is not perceived again.")
 
-    async def secret(self, source: EventSource) -> str:
-        """Return the secret of a source. Raises ConfigError if it can't be read."""
 
-    async def take(self, source: EventSource, id_: str, words: str) -> bool:
-        """Store an event once. Returns False if it came before. Raises TooManyEvents, OtherEvent and SourceEnded."""
+class SenseReading(RequestModel):
+    """A reading for the soul's senses."""
+
+    sense: Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")] = Field(
+        description="Who or what reports, such as `ci`: up to 32 of a-z, 0-9, hyphen and underscore."
+    )
+    content: Annotated[str, StringConstraints(pattern=rf"[^\s{CONTROLS}]")] = Field(
+        description="What it reports, as text; 4,000 characters of it are kept."
+    )
+    room: Annotated[str, StringConstraints(pattern=rf"^({CHANNEL}|{PERSON})$")] = Field(
+        description="The id of a channel, or of a person for their direct messages; a source names its own channel."
+    )
+    thread: Annotated[str, StringConstraints(pattern=rf"^(|{THREAD})$")] = Field(
+        "", description="The ts of a thread's first message. Left out: see above."
+    )
+    id: Annotated[str, StringConstraints(pattern=rf"^{READING_ID}$")] = Field(
+        description="Your own id for this reading, one for each."
+    )
+
+
+class ReadingPerceived(ResponseModel):
+    """A reading was stored, or it was before."""
+
+    perceived_by: tuple[str, ...] = Field(description="The conversations in which it is perceived, by their ids.")
 
 
 class EventPages:
-    def __init__(self, events: EventsTaken, clock: Clock) -> None:
-        self._events = events
-        self._clock = clock
+    """The handlers of programs that report. Both may raise Refusal, ConfigError and StoreError."""
 
-    async def take(self, request: web.Request) -> web.Response:
-        """Take one event, once. Raises Refusal and StoreError."""
-        body = await read_raw(request, ("application/json", _TEXT), most=LARGEST_EVENT)
-        source, id_ = await signed_by(request, body, self._events, self._clock)
-        words = await asyncio.to_thread(readable, body, request.content_type)
-        try:
-            fresh = await self._events.take(source, id_, words)
-        except TooManyEvents as much:
-            raise Refusal(429, "too_many_events", f"{much.message}.", much.hint, {"Retry-After": "60"}) from much
-        except OtherEvent as other:
-            raise Refusal(409, "other_words", "An event with another body has this id.", other.hint) from other
-        except SourceEnded as ended:
-            raise not_theirs() from ended
-        answer = EventTaken(state="taken" if fresh else "known")
-        return web.json_response(body=answer.model_dump_json().encode(), status=202)
+    def __init__(self, side: DaemonSide) -> None:
+        self._side = side
+
+    @route(
+        "POST",
+        "/api/soul/sense",
+        {202: "It is stored, or it was before."},
+        {
+            401: "The token is missing or wrong, or the signature is, or it is more than five minutes off.",
+            404: "The soul has no such conversation, or nothing in the channel's threads that this is about.",
+            409: "A reading with other words has this id.",
+            413: "The body is larger than 64 KiB.",
+            429: "60 readings came with this token or from this source in a minute.",
+        },
+        scope=Scope.ADMIN_OR_SIGNED,
+        body=SenseReading,
+        largest=LARGEST_EVENT,
+    )
+    async def sense(
+        self,
+        request: web.Request,
+        body: bytes,
+        source: Annotated[tuple[str, ...], Parameter("query", "The name of the source that signs it.", NAME.pattern)],
+    ) -> ReadingPerceived:
+        """Let the soul sense something.
+
+        For a build, a monitor, a sensor: something is so, and no answer is due. The reading waits in the conversations
+        that the answer names, and the next thought there perceives it, as data. It wakes a thought of a soul that
+        thinks by itself where it shares words with what the soul means to do there or looks out for (docs/MIND.md).
+        `room` and `thread` name a conversation that people have had with the soul. Without `thread` a reading for a
+        channel goes into those of its threads, three at most, in which the soul means to do something with which it
+        shares words. It is stored before the response; the same id with the same words gives the same answer again. In
+        place of the token it may be signed, as events are (POST /api/events), by a source that the query names; a
+        source tells of its room alone.
+        """
+        signed = (await self._signed_by(request, body, source))[0] if source else None
+        given = body_of(body, SenseReading)
+        return ReadingPerceived(perceived_by=await self._side.push_reading(self._reading(given, signed)))
+
+    def _reading(self, given: SenseReading, source: EventSource | None) -> PushedReading:
+        """Return the reading to store. A source may report in its own room only. Raises Refusal."""
+        if source is not None and given.room != source.room:
+            hint = f"a source tells of its own room alone, which is {source.room}"
+            raise Refusal(404, "unknown_room", "The source has another room.", hint)
+        if not (words := _as_kept(given.content)):
+            raise Refusal(422, "invalid", "content: it says nothing.", "send what is to be perceived, as text")
+        return PushedReading(
+            source.soul if source else self._side.soul,
+            source.workspace if source else self._side.workspace,
+            source.id if source else TOKEN,
+            given.id,
+            _of_a_program(given.sense),
+            words,
+            given.room,
+            given.thread,
+            ends=source is not None,
+        )
+
+    @route(
+        "POST",
+        "/api/events",
+        {202: "It is stored, or it was before."},
+        {
+            401: "The source or the signature is missing, wrong, or more than five minutes off.",
+            409: "An event with another body has this id.",
+            413: "The body is larger than 64 KiB.",
+            429: "The source sent too many events in a minute.",
+        },
+        scope=Scope.SIGNED,
+        takes=(JSON, _TEXT),
+        largest=LARGEST_EVENT,
+    )
+    async def report(
+        self,
+        request: web.Request,
+        body: bytes,
+        source: Annotated[tuple[str, ...], Parameter("query", "The name of the source.", NAME.pattern, required=True)],
+    ) -> EventTaken:
+        """Report an event to a soul.
+
+        For programs that `soul events add` lets report in one room: a build, a monitor, a forge. The event is stored
+        before the response and perceived once; whether the soul says anything of it is up to the soul. A text is kept
+        as it is, JSON as lines of `name: value` without ids, 4,000 characters at most. It is signed as
+        standardwebhooks.com says, with the headers `webhook-id`, `webhook-timestamp` (at most five minutes off) and
+        `webhook-signature`: `v1,` and the Base64 of the HMAC-SHA256 over `id.timestamp.body`; or as GitHub signs, with
+        `X-Hub-Signature-256`. The same id again is not perceived again. How to set it up: docs/EXTENDING.md.
+        """
+        signer, id_ = await self._signed_by(request, body, source)
+        words = await asyncio.to_thread(_readable, body, request.content_type)
+        fresh = await self._side.events.take(signer, id_, words)
+        return EventTaken(state="taken" if fresh else "known")
+
+    async def _signed_by(self, request: web.Request, body: bytes, names: tuple[str, ...]) -> tuple[EventSource, str]:
+        """Return the source that signed a request, and its id for it. Raises Refusal, ConfigError and StoreError."""
+        source = await self._side.events.source(names[0]) if len(names) == 1 else None
+        signing = source.signing if source else Signing.STANDARD
+        key = signing_key(await self._side.events.secret(source), signing) if source else _NOBODY
+        id_ = signed_id(signing, key, request.headers, body, self._side.clock.now_ms() / 1000)
+        if source is None or id_ is None:
+            raise unsigned()
+        return source, id_
 
 
-async def signed_by(request: web.Request, body: bytes, sources: EventsTaken, clock: Clock) -> tuple[EventSource, str]:
-    """Return the source that signed a request, and its id for it. Raises Refusal, ConfigError and StoreError."""
-    names = request.query.getall("source", [])
-    source = await sources.source(names[0]) if len(names) == 1 else None
-    signing = source.signing if source else Signing.STANDARD
-    key = signing_key(await sources.secret(source), signing) if source else _NOBODY
-    id_ = signed_id(signing, key, request.headers, body, clock.now_ms() / 1000)
-    if source is None or id_ is None:
-        raise not_theirs()
-    return source, id_
+def _of_a_program(sense: str) -> ProgramSense:
+    if sense in list(HouseSense):
+        hint = "give your program's readings a name of their own, such as ci"
+        raise Refusal(422, "invalid", f"sense: {sense} is a sense of the soul's own.", hint)
+    return ProgramSense(sense)
 
 
-def readable(body: bytes, content_type: str) -> str:
+def _readable(body: bytes, content_type: str) -> str:
     """Return the words of an event: its text, or the lines of its JSON, cut to the stored length. Raises Refusal."""
     try:
         text = body.decode()
@@ -116,12 +240,12 @@ def readable(body: bytes, content_type: str) -> str:
     else:
         lines = str(data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)).splitlines()
     kept = [*lines[:_LINES], *([_LEFT_OUT] if len(lines) > _LINES else [])]
-    if not (words := as_kept("\n".join(kept))):
+    if not (words := _as_kept("\n".join(kept))):
         raise Refusal(422, "invalid", "The event says nothing.", "send a text, or a JSON object with fields")
     return words
 
 
-def as_kept(text: str) -> str:
+def _as_kept(text: str) -> str:
     return shortened(_NO_TEXT.sub("", storable(text)).strip(), LONGEST)
 
 
@@ -131,11 +255,3 @@ def _without_noise(data: dict[str, object], depth: int = 0) -> dict[str, object]
         for name, value in data.items()
         if not _NOISE.fullmatch(name)
     }
-
-
-def not_theirs() -> Refusal:
-    """Return the one refusal for an unknown source, a wrong signature and an old one, which must look alike."""
-    hint = "sign with the secret of `soul events add`, name the source in ?source=…, and look at both clocks"
-    return Refusal(
-        401, "unsigned", "The source or the signature is missing, wrong, or more than five minutes off.", hint
-    )

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import not_
 from typing import Annotated, Any, Final, TypeVar
 
 from aiohttp import web
@@ -11,21 +12,21 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, S
 
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.request import (
-    OWNER,
+    SOME_TEXT,
+    Id,
     Refusal,
+    RequestModel,
+    ResponseModel,
+    Scope,
     body_of,
-    client_left,
     mended,
     no_entry,
-    read_body,
-    read_raw,
-    seconds_of,
 )
-from daemon.channels.http.schemas import SOME_TEXT, Id
+from daemon.channels.http.routes import Headers, Parameter, route, wait_for
+from daemon.channels.http.server import client_left
 from daemon.core.concurrency import Bell
-from daemon.core.ports.services import Clock
 from daemon.core.questions import LONGEST_ANSWER
-from daemon.core.sessions import Attended, Handed, HookEvent, KeyEnded, KeyOwner, TooManySessions
+from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner
 from daemon.core.text import visible_line
 
 GRACE_S: Final = 3.0
@@ -46,15 +47,15 @@ class _Companion:
 class CompanionPolls:
     """The open polls of each companion. It reports companions that no longer poll."""
 
-    def __init__(self, side: DaemonSide, clock: Clock) -> None:
+    def __init__(self, side: DaemonSide) -> None:
         self._companions = side.sessions.companions
-        self._clock = clock
+        self._clock = side.clock
         self._open = Counter[_Companion]()
         self._due: dict[_Companion, float] = {}
         self._bell = Bell()
 
     async def wait(
-        self, request: web.Request, owner: KeyOwner, process: str, *, wakes: bool, seconds: float
+        self, request: web.Request, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float
     ) -> Attended:
         """Wait with a companion for a note that wakes its session. The wait ends if the companion leaves.
 
@@ -63,7 +64,7 @@ class CompanionPolls:
         companion = _Companion(owner.person, owner.key, process)
         self._open[companion] += 1
         self._due.pop(companion, None)
-        waits = self._companions.wait(owner, process, request.match_info["id"], wakes=wakes, seconds=seconds)
+        waits = self._companions.wait(owner, process, known, wakes=wakes, seconds=seconds)
         waiting = asyncio.ensure_future(waits)
         leaving = asyncio.ensure_future(client_left(request).wait())
         try:
@@ -183,10 +184,8 @@ class SessionEvent(BaseModel):
         )
 
 
-class NoteAnswer(BaseModel):
+class NoteAnswer(ResponseModel):
     """A question or task for a session."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str
     kind: str = Field(description="question or task.")
@@ -195,42 +194,33 @@ class NoteAnswer(BaseModel):
         description="What the session is to read, whole: from whom it is, the rules, the words in a fence."
     )
 
-    @classmethod
-    def of(cls, note: Handed) -> "NoteAnswer":
-        return cls(id=note.id, kind=note.kind, sender=note.sender, text=note.text)
-
 
 class NoteList(RootModel[list[NoteAnswer]]):
     """The unanswered questions and tasks of a session, oldest first."""
 
 
-class NoteReply(BaseModel):
+class NoteReply(RequestModel):
     """The answer of a session."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ANSWER, pattern=SOME_TEXT)] = Field(
         description="The answer: 1 to 16,000 characters, no control characters."
     )
 
 
-class EventAnswer(BaseModel):
+class EventAnswer(ResponseModel):
     """The text for the session to read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     context: str = Field(description="Text for the session; empty for none. Less than 9,000 characters.")
     note: NoteAnswer | None = Field(None, description="What people ask it, at the end of a turn; handed out once.")
     remember: bool = Field(
         False,
         description="There where the key remembers: prompts, last words of turns and summaries are kept if they come.",
+        exclude_if=not_,
     )
 
 
-class SessionAnswer(BaseModel):
+class SessionAnswer(ResponseModel):
     """One session; times are ms since 1970, UTC. What isn't known is null."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str
     name: str = Field(description="What people call it: person and project, numbered.")
@@ -263,85 +253,130 @@ _LONGEST_PROCESS: Final = 400
 T = TypeVar("T")
 
 
+def _process(request: web.Request) -> str:
+    """Return the process of the session whose companion asks, or '' for another client. Raises Refusal."""
+    given = request.query.getall("process", [])
+    if not given:
+        return ""
+    if len(given) != 1 or not 0 < len(given[0]) <= _LONGEST_PROCESS or not given[0].isprintable():
+        hint = "give it as the hooks do, as host/boot/namespace/pid/start"
+        raise Refusal(422, "invalid", "That is no process.", hint)
+    return given[0]
+
+
+_Session = Annotated[str, Parameter("path", "The session.", name="id")]
+
+
 class SessionPages:
     """The handlers of sessions. All may raise Refusal, NotTheirSession and StoreError."""
 
-    def __init__(self, side: DaemonSide, clock: Clock) -> None:
-        self.polls = CompanionPolls(side, clock)
+    def __init__(self, side: DaemonSide) -> None:
+        self.polls = CompanionPolls(side)
         self._sessions = side.sessions
-        self._clock = clock
+        self._clock = side.clock
         self._polls = set[asyncio.Task[Any]]()
 
     def close(self) -> None:
         for poll in self._polls:
             poll.cancel()
 
-    async def take(self, request: web.Request) -> web.Response:
-        event = body_of(mended(await read_raw(request)), SessionEvent).event(self._clock.now_ms())
-        try:
-            heard = await self._sessions.hear(event, request[OWNER])
-        except KeyEnded as error:
-            raise no_entry(error.hint) from error
-        except TooManySessions as error:
-            raise Refusal(409, "too_many_sessions", f"{error.message}.", error.hint) from error
-        note = NoteAnswer.of(heard.note) if heard.note else None
-        answer = EventAnswer(context=heard.context, note=note, remember=heard.words)
-        left_out = None if heard.words else {"remember"}
-        return web.json_response(body=answer.model_dump_json(exclude=left_out).encode())
+    @route(
+        "POST",
+        "/api/sessions/events",
+        {200: "It is taken."},
+        {
+            404: "The session is another person's.",
+            409: "The key has 200 sessions that have not ended. Of those that ended the oldest are deleted.",
+        },
+        scope=Scope.KEYED,
+        body=SessionEvent,
+    )
+    async def session_event(self, owner: KeyOwner, body: bytes) -> EventAnswer:
+        """Report what happens in a session of Claude Code.
 
-    async def list(self, request: web.Request) -> web.Response:
-        return web.json_response(await self._sessions.list(request[OWNER]))
+        What one hook got, sent by its script. Each id counts once, and what is older than the newest event of its
+        session changes nothing. The answer to a start, and to a prompt, may hold a text for the session. Takes the key
+        of a person's sessions, too.
+        """
+        event = body_of(mended(body), SessionEvent).event(self._clock.now_ms())
+        heard = await self._sessions.hear(event, owner)
+        note = NoteAnswer.model_validate(heard.note) if heard.note else None
+        return EventAnswer(context=heard.context, note=note, remember=heard.words)
 
-    async def notes(self, request: web.Request) -> web.Response:
-        """Return the questions to a session, once there is a new one or the wait is over."""
-        owner: KeyOwner = request[OWNER]
-        if "process" in request.query:
-            return await self._notes_of_companion(request, owner)
-        notes = self._sessions.notes(owner, request.match_info["id"], seconds_of(request))
-        found = await self._until_stop(asyncio.ensure_future(notes)) or ()
-        await self._require_key(owner)
-        return _listed(found)
+    @route("GET", "/api/sessions", {200: "The sessions, living ones first."}, scope=Scope.KEYED)
+    async def sessions(self, owner: KeyOwner) -> SessionList:
+        """List the sessions of Claude Code.
 
-    async def _notes_of_companion(self, request: web.Request, owner: KeyOwner) -> web.Response:
-        wakes = request.query.get("wakes") == "yes"
-        waiting = self.polls.wait(request, owner, _process(request), wakes=wakes, seconds=seconds_of(request))
-        heard = await self._until_stop(asyncio.ensure_future(waiting)) or Attended("")
-        await self._require_key(owner)
-        response = _listed((heard.note,) if heard.note else ())
-        response.headers["Soul-Session"] = heard.session
-        return response
+        With a key those of its person, with the token all. 500 at most: those that have not ended, then those that
+        were seen last. Of one key 200 are kept.
+        """
+        return SessionList.model_validate(await self._sessions.list(owner))
+
+    @route(
+        "GET",
+        "/api/sessions/{id}/notes",
+        {200: "The notes."},
+        {404: "The session came with another key.", 422: "That can't be waited for."},
+        scope=Scope.KEYED,
+    )
+    async def session_notes(  # noqa: PLR0917 - as a request holds them
+        self,
+        request: web.Request,
+        owner: KeyOwner,
+        headers: Headers,
+        session: _Session,
+        seconds: Annotated[float, wait_for("a new one")],
+        process: Annotated[
+            str,
+            Parameter(
+                "query", "Of a companion: the session's process, as its hooks name it.", ".{1,400}", read=_process
+            ),
+        ],
+        wakes: Annotated[
+            tuple[str, ...], Parameter("query", "Of a companion: whether it can wake the session.", "yes|no")
+        ],
+    ) -> NoteList:
+        """Fetch what people ask a session.
+
+        What waits for an answer, oldest first; it counts as read. With the key with which the session came. The
+        session's companion names the `process`, too: then the header Soul-Session holds the id of the session that
+        runs there now, at once where that is another, and the list the one note with which the companion is to wake
+        it, which counts as read once a turn begins with it. The session is gone once its companion stops asking.
+        """
+        found: Sequence[Handed]
+        if process:
+            waiting = self.polls.wait(request, owner, process, session, wakes=wakes[:1] == ("yes",), seconds=seconds)
+            heard = await self._until_stop(asyncio.ensure_future(waiting)) or Attended("")
+            headers["Soul-Session"], found = heard.session, (heard.note,) if heard.note else ()
+        else:
+            notes = self._sessions.notes(owner, session, seconds)
+            found = await self._until_stop(asyncio.ensure_future(notes)) or ()
+        if await self._sessions.still(owner) is None:
+            raise no_entry("ask the admin for another key")
+        return NoteList.model_validate(found)
 
     async def _until_stop(self, poll: asyncio.Task[T]) -> T | None:
-        """Return a poll's result, or None if the daemon stops or the client left. Raises Refusal for an ended key."""
+        """Return a poll's result, or None if the daemon stops or the client left. Raises KeyEnded."""
         self._polls.add(poll)
         try:
             await asyncio.wait((poll,))
         finally:
             poll.cancel()
             self._polls.discard(poll)
-        try:
-            return None if poll.cancelled() else poll.result()
-        except KeyEnded as error:
-            raise no_entry(error.hint) from error
+        return None if poll.cancelled() else poll.result()
 
-    async def _require_key(self, owner: KeyOwner) -> None:
-        if await self._sessions.still(owner) is None:
-            raise no_entry("ask the admin for another key")
+    @route(
+        "POST",
+        "/api/sessions/{id}/notes/{note}/answer",
+        {204: "It is taken."},
+        {404: "There is no such note to a session of this key.", 409: "It is settled already."},
+        scope=Scope.KEYED,
+    )
+    async def answer_note(
+        self, owner: KeyOwner, session: _Session, note: Annotated[str, Parameter("path", "The note.")], reply: NoteReply
+    ) -> None:
+        """Answer what people ask a session.
 
-    async def reply(self, request: web.Request) -> web.Response:
-        where, text = request.match_info, (await read_body(request, NoteReply)).text
-        await self._sessions.answer(request[OWNER], where["id"], where["note"], text)
-        return web.Response(status=204)
-
-
-def _listed(notes: Sequence[Handed]) -> web.Response:
-    return web.json_response(body=NoteList([NoteAnswer.of(one) for one in notes]).model_dump_json().encode())
-
-
-def _process(request: web.Request) -> str:
-    """Return the process of the session whose companion asks. Raises Refusal."""
-    given = request.query.getall("process")
-    if len(given) != 1 or not 0 < len(given[0]) <= _LONGEST_PROCESS or not given[0].isprintable():
-        hint = "give it as the hooks do, as host/boot/namespace/pid/start"
-        raise Refusal(422, "invalid", "That is no process.", hint)
-    return given[0]
+        The answer goes word for word where it was asked, once.
+        """
+        await self._sessions.answer(owner, session, note, reply.text)

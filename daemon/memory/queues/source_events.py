@@ -77,7 +77,7 @@ class SourceEvents:
             )
             if known is not None:
                 if known["digest"] != digest:
-                    raise OtherEvent("an event with other words had this id", hint="give every event an id of its own")
+                    raise OtherEvent("an event with another body has this id", hint="give every event an id of its own")
                 return False
             await _require_rate(transaction, source, now)
             await _store(transaction, event, digest, now)
