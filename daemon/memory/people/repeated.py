@@ -18,6 +18,7 @@ from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.people.known import NAMES_OF_PERSON
 from daemon.memory.records import IN_PRIVATE
 from daemon.memory.stream.emptying import empty_thoughts_on
+from daemon.memory.tables import EMPTIED
 
 Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
 
@@ -153,16 +154,6 @@ async def _redact_notes(transaction: Transaction, found: Repeats) -> None:
             await empty_thoughts_on(transaction, [row["id"]])
 
 
-EMPTIED: Final = """
-    body = '', cleared = CASE WHEN state = 'drafting' THEN cleared ELSE 1 END,
-    settled_ms = CASE WHEN state IN ('drafting', 'sending') THEN settled_ms ELSE coalesce(settled_ms, :now) END,
-    state = CASE WHEN state = 'pending' THEN 'dropped' ELSE state END
-"""
-"""SQL assignments for a post whose words are forgotten.
-
-A post that is being sent may arrive all the same: the courier notices and ends it. The following cycle ends a draft,
-which has no words yet.
-"""
 _BLANK_POST: Final = f"UPDATE outbox SET {EMPTIED} WHERE id = :key"  # noqa: S608 - a constant
 _THERE: Final = f"""
     (instr(o.id, '{IN_PRIVATE}') > 0 OR c.channel IN (SELECT value FROM json_each(:channels)))

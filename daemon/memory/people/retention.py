@@ -7,18 +7,15 @@ from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.ports.services import Clock, Emit
-from daemon.core.questions import BUTTON
-from daemon.core.words import words_of
-from daemon.memory.bound_threads import unbind_all
 from daemon.memory.database import Database, Transaction, Unit
 from daemon.memory.knowledge.forgetting import forget_heard
 from daemon.memory.knowledge.records.forget import forget, forget_adrift
 from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
-from daemon.memory.people.repeated import EMPTIED
 from daemon.memory.records import Speaks, as_json
 from daemon.memory.stream.emptying import empty_thoughts_before, note_aged
+from daemon.memory.tables import ITS_PARTS
 
 
 async def drop_faded(transaction: Transaction, now: int, most: int) -> int:
@@ -58,18 +55,6 @@ async def _drop(transaction: Transaction, which: str, until: int, most: int) -> 
 
 _EVERY_S: Final = 30.0
 _AT_ONCE: Final = 50  # turns in one transaction, which has to be short
-ITS_PARTS: Final = """
-  SELECT p.id FROM inbox i CROSS JOIN outbox p ON p.conversation = i.conversation
-    AND p.id >= substr(i.answered_by, 1, length(i.answered_by) - 1)
-    AND p.id < substr(i.answered_by, 1, length(i.answered_by) - 1) || ':'
-  WHERE i.answered_by IS NOT NULL AND
-"""
-"""SQL before a condition on rows `i` of `inbox`: the parts of their replies in `outbox`.
-
-The first part has the key `…#0`. Parts are found by key: digits follow `#`, and `:` sorts after digits. Write `+state`
-in a further condition, or SQLite scans all posts of a state instead.
-"""
-
 ENDED: Final = "+state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')"
 """A condition in SQL: the post is over, sent or not."""
 
@@ -238,57 +223,3 @@ async def _old_records(transaction: Transaction, which: str, now: int, before: i
         most=_AGED_AT_ONCE,
     )
     return len(await forget(transaction, [row["id"] for row in rows], now, _WHY)) if rows else 0
-
-
-async def forget_asked(transaction: Transaction, workspace: str, person: str, now: int) -> None:
-    """Forget a person's requests to sessions.
-
-    Others' requests to the person's own sessions stay without the owner's id, their answers are deleted, and the
-    sessions are unbound.
-    """
-    who = {"person": person, "workspace": workspace}
-    await unbind_all(transaction, workspace, person, now)
-    await transaction.run(_ANSWERS_EMPTIED, now=now, **who)
-    for statement in _STATEMENTS:
-        await transaction.run(statement, **who)
-    await transaction.run(_EMPTIED, now=now, **who)
-
-
-_THEIRS = f"""
-    SELECT '{BUTTON}' || id AS approval FROM shared_messages
-    WHERE behalf = :person AND behalf <> '' AND workspace = :workspace AND kind IN ('question', 'task')
-    """  # noqa: S608 - a constant
-_STATEMENTS = (
-    f"UPDATE approvals SET state = 'expired' WHERE state = 'waiting' AND id IN ({_THEIRS})",  # noqa: S608 - a constant
-    "DELETE FROM shared_messages WHERE owner = :person AND kind IN ('answer', 'said') AND workspace = :workspace",
-    "UPDATE shared_messages SET owner = '', called = '' WHERE owner = :person AND workspace = :workspace",
-)
-_ANSWERS_EMPTIED = f"""
-    UPDATE outbox SET {EMPTIED} WHERE id IN ({ITS_PARTS} i.id IN (
-      SELECT inbox FROM shared_messages WHERE owner = :person AND kind IN ('answer', 'said')
-        AND workspace = :workspace))
-    """  # noqa: S608 - constants
-_EMPTIED = f"""
-    UPDATE outbox SET recipient = '', reason = '', {EMPTIED} WHERE workspace = :workspace
-      AND EXISTS (SELECT 1 FROM ({_THEIRS}) t WHERE instr(outbox.id, '!' || t.approval || '#') > 0)
-    """  # noqa: S608 - constants
-
-
-async def claims_naming(transaction: Transaction, workspace: str, person: str) -> set[str]:
-    """Return the ids of claims whose subject, or else line, has a name of only this person."""
-    names, others = set[str](), set[str]()
-    for row in await transaction.rows(_NAMES, workspace=workspace):
-        (names if row["person"] == person else others).update(words_of(row["name"]))
-    names -= others
-    rows = await transaction.rows(_CLAIMS, workspace=workspace) if names else ()
-    return {row["id"] for row in rows if not names.isdisjoint(words_of(row["subject"] or row["text"]))}
-
-
-_NAMES: Final = """
-    SELECT person, name FROM user_models WHERE workspace = :workspace AND name <> ''
-    """
-_CLAIMS: Final = """
-    SELECT r.id, r.text, CASE WHEN f.subject IN (f.claimed_by, r.soul) THEN '' ELSE f.subject END AS subject
-    FROM records r JOIN facts f ON f.id = r.id
-    WHERE r.person = '' AND r.kind = 'fact' AND r.workspace = :workspace AND r.trust = 'claim'
-    """

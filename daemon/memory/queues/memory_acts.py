@@ -18,7 +18,7 @@ from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.known import FRESH, TAUGHT, show
 from daemon.memory.people.own_facts import own_fact
-from daemon.memory.people.retention import ENDED, ITS_PARTS
+from daemon.memory.people.retention import ENDED
 from daemon.memory.people.standing import decide, forget_belief
 from daemon.memory.people.unsaying import twins, unsay
 from daemon.memory.queues.claims import open_conversation
@@ -26,6 +26,7 @@ from daemon.memory.queues.edits import delete_message
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
 from daemon.memory.stream.emptying import note_changed
+from daemon.memory.tables import ITS_PARTS
 
 FORGETTING: Final = "forgetting-"
 """The prefix of the id of the question whether to forget everything."""

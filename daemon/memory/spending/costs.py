@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core.spending import Day
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Database
 from daemon.memory.records import read_row
 
 _DAY: Final = "CASE day WHEN '' THEN date(started_ms / 1000, 'unixepoch') ELSE day END"
@@ -109,16 +109,3 @@ async def days_of_use(database: Database, days: Sequence[Day]) -> tuple[DayOfUse
         assert row is not None  # an aggregate always has a row
         found.append(DayOfUse(one.date, row["heard"], row["answered"], row["wait_s"], costs.get(one.date, 0.0)))
     return tuple(found)
-
-
-_STATEMENTS = (
-    "UPDATE llm_calls SET person = '' WHERE person = :person AND person <> '' AND workspace = :workspace",
-    "UPDATE reservations SET person = '' WHERE person = :person AND person <> '' AND workspace = :workspace",
-    "DELETE FROM spending WHERE paid_by = 'person' AND id = :person AND workspace = :workspace",
-)
-
-
-async def forget_payer(transaction: Transaction, workspace: str, person: str) -> None:
-    """Forget for whom model calls were made. The caps of the soul and of the rooms still count them."""
-    for statement in _STATEMENTS:
-        await transaction.run(statement, person=person, workspace=workspace)
