@@ -94,6 +94,10 @@ _PROMISED_TO_OTHERS: Final = f"""
     instr(goal, :person) > 0 AND workspace = :workspace AND behalf NOT IN {THEIR_NAMES} AND {OWED}
     """
 _REASON_NAMES_THEM: Final = "instr(why, :person) > 0 AND workspace = :workspace"
+_WAITED_FOR: Final = f"""
+    waiting_person IN {THEIR_NAMES} AND workspace = :workspace AND NOT EXISTS (SELECT 1 FROM inbox i
+      WHERE i.conversation = conversations.id AND i.author = waiting_person AND i.state IN ('new', 'claimed'))
+    """  # noqa: S608 - constants
 _OF_NO_TURN: Final = f"conversation IN {THEIR_ROOMS} AND trace_id NOT IN (SELECT trace_id FROM turns)"  # noqa: S608 - constants
 _OF_NO_PERSON: Final = """
     alarms awakenings consolidation_items consolidation_slots deliveries distrusted_indexes duties ended_intentions
@@ -157,13 +161,13 @@ class Table:
 
     def erasure(self) -> tuple[str, ...]:
         """Return the statements that erase a person here, none where a step does it."""
-        theirs = [self.owned, f"{self.place} IN {THEIR_DMS}" if self.place else "", *self.also]
-        if self.step or not any((*theirs, *self.blanked)):
-            return ()
-        which = f"({' OR '.join(f'({one})' for one in theirs if one)}) AND NOT ({self.but or 0})"
+        here = f"{self.place} IN {THEIR_DMS}" if self.place else ""
+        theirs = () if self.step else tuple(f"({one})" for one in (self.owned, here, *self.also) if one)
         blank = [f"UPDATE {self.name} SET {change} WHERE {rows}" for rows, change in self.blanked]  # noqa: S608 - literals
+        if not theirs:
+            return tuple(blank)
         act = f"UPDATE {self.name} SET {self.stays}" if self.stays else f"DELETE FROM {self.name}"  # noqa: S608 - literals
-        return (*blank, f"{act} WHERE {which}")
+        return (*blank, f"{act} WHERE ({' OR '.join(theirs)}) AND NOT ({self.but or 0})")
 
 
 def _of_its(table: str, other: str, column: str) -> str:
@@ -193,7 +197,7 @@ TABLES: Final = (
     T(
         "outbox",
         of=("recipient",),
-        words=("body", "answers", "dates", "file", "reason"),
+        words=("body", "answers", "reason"),
         also=(
             f"workspace = :workspace AND id IN ({ITS_PARTS} i.author IN {THEIR_NAMES} AND i.workspace = :workspace)",
             f"id IN ({_ANSWERS})",
@@ -276,13 +280,13 @@ TABLES: Final = (
     # what the soul thinks
     T(
         "thoughts",
-        words=("input", "output", "refused", "did"),
+        words=("input", "output"),
         place=_HERE,
         step=True,
         ages=(A("turn_days", "at_ms", "input = '', output = ''", found="emptied = 0"),),
     ),
     T("thought_sources", names=("source",), workspace="", step=True),
-    T("changed_words", names=("source",), workspace="", step=True),
+    T("changed_words", names=("source",), workspace="", stays="source = ''"),
     T(
         "goals",
         of=("behalf",),
@@ -345,7 +349,6 @@ TABLES: Final = (
     T("jobs", key="seq", ages=(A("job_days", "settled_ms", found="state = 'done'"),)),
     T(
         "consolidations",
-        words=("did", "error"),
         also=(_OF_PRIVATE_AUDIENCE,),
         ages=(A("trace_days", "began_ms", only="state <> 'running'"),),
     ),
@@ -383,11 +386,11 @@ TABLES: Final = (
     T("library_passages", words=("body",)),
     T("library_words", words=("words",)),
     # what the daemon keeps of its work
-    T("conversations", words=("params", "process_memory")),
+    T("conversations", words=("params", "process_memory"), blanked=((_WAITED_FOR, "waiting_person = ''"),)),
     T("llm_calls", of=("person",), stays="person = ''", key="seq", ages=(A("call_days", "started_ms"),)),
     T("reservations", of=("person",), stays="person = ''"),
     T("spending", of=("id",), but="paid_by <> 'person'"),
-    T("audit", of=("object", "actor"), words=("detail",), workspace="", step=True),
+    T("audit", of=("object", "actor"), workspace="", step=True),
     T("tombstones", of=("person",), step=True),
     *(T(one) for one in _OF_NO_PERSON.split()),
 )
