@@ -29,12 +29,11 @@ from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.tempo import REFLECTING
 from daemon.llm.prices import cost_of, most_of, most_tokens_of
 from daemon.memory.database.log_size import keep_log_small
-from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turn_index import tidy_periodically
 from daemon.memory.mirror_folders import mirrors_in
 from daemon.memory.people.forgetting import ForgettingPeople
-from daemon.memory.people.retention import MemoryRetention, erase_what_passes, expire_periodically
+from daemon.memory.people.retention import PRUNED_EVERY_S, SETTINGS, erase_what_passes, prune_periodically
 from daemon.memory.queues.alarms import Duty
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
@@ -231,7 +230,7 @@ def _chores(
     eyes: Eyes,
 ) -> dict[str, Chore]:
     prunes = Duty(store.database, clock, "pruning", every_s=PRUNED_EVERY_S)
-    kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
+    days = {name: getattr(settings, name) for name in SETTINGS}
     return {
         "library": library.keep_indexed,
         "vectors": meanings.keep,
@@ -243,8 +242,7 @@ def _chores(
             erase_what_passes, store.database, clock, emit, silence_ms=int(settings.visit_silence * 1000)
         ),
         "mirror": partial(_mirror, settings, store, clock, emit),
-        "expiring": partial(expire_periodically, store.database, _kept(settings), clock, emit),
-        "pruning": partial(prune_periodically, store.database, kept, clock, emit, prunes.turn),
+        "pruning": partial(prune_periodically, store.database, days, clock, emit, prunes.turn),
     }
 
 
@@ -259,12 +257,6 @@ def _mirrors() -> "type[Mirror]":
     from daemon.memory.passport.mirror import Mirror
 
     return Mirror
-
-
-def _kept(settings: Settings) -> MemoryRetention:
-    return MemoryRetention(
-        settings.turn_days, settings.fact_days, settings.episode_days, settings.sense_days, settings.journal_days
-    )
 
 
 def _services(

@@ -98,10 +98,19 @@ _WAITED_FOR: Final = f"""
     waiting_person IN {THEIR_NAMES} AND workspace = :workspace AND NOT EXISTS (SELECT 1 FROM inbox i
       WHERE i.conversation = conversations.id AND i.author = waiting_person AND i.state IN ('new', 'claimed'))
     """  # noqa: S608 - constants
+_DIGESTS_OF_THEM: Final = f"""
+    object IN (SELECT 'audit ' || seq FROM audit WHERE object IN {THEIR_NAMES} OR actor IN {THEIR_NAMES})
+    """  # noqa: S608 - constants; without its salt a digest says nothing of the row
+_NAMELESS: Final = ", ".join(
+    f"{one} = CASE WHEN {one} IN {THEIR_NAMES} THEN '' ELSE {one} END" for one in ("object", "actor")
+)
 _OF_NO_TURN: Final = f"conversation IN {THEIR_ROOMS} AND trace_id NOT IN (SELECT trace_id FROM turns)"  # noqa: S608 - constants
+_OF_ONE_PERSON: Final = """
+    bound_threads initiatives person_zones remembering room_lists room_members shown_facts word_readings
+"""
 _OF_NO_PERSON: Final = """
     alarms awakenings consolidation_items consolidation_slots deliveries distrusted_indexes duties ended_intentions
-    erased_words event_sources index_sizes introductions ledger library_files llm_days loose_bytes marked_messages
+    erased_words event_sources index_sizes introductions library_files llm_days loose_bytes marked_messages
     mind_authority mind_authority_history model_habits narrowings passport_turns passport_unfinished prediction_sums
     presence record_ids room_news sensed session_siblings surfaced thought_notes tick_counts ticks tools turn_places
     unread_places vector_queue watermarks
@@ -240,31 +249,6 @@ TABLES: Final = (
     ),
     T("aged_turns", of=("author",)),
     T("turn_words", words=("words",)),
-    T(
-        "records",
-        of=("person",),
-        words=("text", "extra"),
-        place=_HERE,
-        step=True,
-        ages=(
-            A("episode_days", "at_ms", found="kind IN ('episode', 'core', 'sphere')"),
-            A("sense_days", "at_ms", found="kind = 'sense'"),
-            A("journal_days", "at_ms", found="kind = 'journal'"),
-        ),
-    ),
-    T(
-        "facts",
-        of=("claimed_by", "subject"),
-        words=("predicate", "object"),
-        workspace=_of_its("facts", "records", "id"),
-        step=True,
-        ages=(A("fact_days", "valid_until_ms", found="valid_until_ms IS NOT NULL"),),
-    ),
-    T("episodes", words=("situation", "summary", "workflow", "state_snapshot", "tags", "cues")),
-    T("senses", words=("name", "qualia", "features", "physio_snapshot")),
-    T("journal", words=("tone", "tags")),
-    T("record_words", words=("words",)),
-    T("links", words=("quote",)),
     T("working_memory", words=("summary",), place=_HERE),
     T("conversation_topics", words=("topic", "task"), place=_HERE),
     T("standing_questions", words=("question",)),
@@ -306,6 +290,32 @@ TABLES: Final = (
         key="seq",
         ages=(A("", "until_ms", found="until_ms IS NOT NULL"), A("turn_days", "at_ms", found="audience <> ''")),
     ),
+    # Records come later than thoughts, which keep what they made where both only grow old.
+    T(
+        "records",
+        of=("person",),
+        words=("text", "extra"),
+        place=_HERE,
+        step=True,
+        ages=(
+            A("episode_days", "at_ms", found="kind IN ('episode', 'core', 'sphere')"),
+            A("sense_days", "at_ms", found="kind = 'sense'"),
+            A("journal_days", "at_ms", found="kind = 'journal'"),
+        ),
+    ),
+    T(
+        "facts",
+        of=("claimed_by", "subject"),
+        words=("predicate", "object"),
+        workspace=_of_its("facts", "records", "id"),
+        step=True,
+        ages=(A("fact_days", "valid_until_ms", found="valid_until_ms IS NOT NULL"),),
+    ),
+    T("episodes", words=("situation", "summary", "workflow", "state_snapshot", "tags", "cues")),
+    T("senses", words=("name", "qualia", "features", "physio_snapshot")),
+    T("journal", words=("tone", "tags")),
+    T("record_words", words=("words",)),
+    T("links", words=("quote",)),
     T(
         "readings",
         names=("words",),
@@ -321,15 +331,9 @@ TABLES: Final = (
     T("user_models", of=("person",), words=("name", "whispers")),
     T("user_model_history", of=("person",), words=("notes", "whispers", "change")),
     T("looked_through", of=("person",), workspace=_of_its("looked_through", "conversations", _HERE)),
-    T("remembering", of=("person",)),
-    T("shown_facts", of=("person",)),
-    T("word_readings", of=("person",)),
     T("invitations", of=("who",)),
-    T("initiatives", of=("person",)),
-    T("person_zones", of=("person",)),
+    *(T(one, of=("person",)) for one in _OF_ONE_PERSON.split()),
     T("room_ways", of=("person",), words=("instructions",)),
-    T("room_lists", of=("person",)),
-    T("room_members", of=("person",)),
     # what is to be done
     T(
         "intentions",
@@ -365,7 +369,6 @@ TABLES: Final = (
     T("session_titles", ages=(A("trace_days", "noted_ms"),)),
     T("pairings", of=("person",), words=("machine",), ages=(A("trace_days", "created_ms"),)),
     T("wrong_codes", of=("person",), ages=(A("trace_days", "at_ms"),)),
-    T("bound_threads", of=("person",)),
     T(
         "shared_messages",
         of=("behalf",),
@@ -390,8 +393,9 @@ TABLES: Final = (
     T("llm_calls", of=("person",), stays="person = ''", key="seq", ages=(A("call_days", "started_ms"),)),
     T("reservations", of=("person",), stays="person = ''"),
     T("spending", of=("id",), but="paid_by <> 'person'"),
-    T("audit", of=("object", "actor"), workspace="", step=True),
-    T("tombstones", of=("person",), step=True),
+    T("ledger", blanked=((_DIGESTS_OF_THEM, "salt = ''"),)),
+    T("audit", of=("object", "actor"), workspace="", stays=_NAMELESS),
+    T("tombstones", of=("person",), stays="person = ''", step=True),
     *(T(one) for one in _OF_NO_PERSON.split()),
 )
 BY_NAME: Final = MappingProxyType({one.name: one for one in TABLES})

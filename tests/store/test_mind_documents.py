@@ -26,7 +26,7 @@ from daemon.memory.mind.self_model import (
 )
 from daemon.memory.mind.world_model import FADES_MS, MOST_ENTITIES, WorldModelPatch
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.people.retention import prune
 from daemon.memory.thought_parts import ThoughtPart
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted
@@ -155,7 +155,7 @@ async def test_a_belief_is_about_someone_who_is_there_and_fades(holder: Holder) 
     assert await holder.words(speaking=[]) == [], "nobody is there"
     await holder.clock.advance(2)
     assert await holder.words() == []
-    await expire(holder.thinker.database, holder.clock, MemoryRetention())
+    await prune(holder.thinker.database, holder.clock, {})
     assert await holder.rows("SELECT * FROM mind_documents") == []
 
 
@@ -300,6 +300,6 @@ async def test_it_is_kept_for_as_long_as_turns_are_but_values_for_good(holder: H
     await holder.clock.advance(3 * 86_400)
     await holder.writes(SelfModelPatch(recent_growth="patience"), where=ROOM, readers=EVERYBODY)
     await holder.thinker.database.run("UPDATE turns SET said_ms = :now", now=holder.clock.now_ms())
-    await expire(holder.thinker.database, holder.clock, MemoryRetention(turns=2))
+    await prune(holder.thinker.database, holder.clock, {"turn_days": 2})
     held = (await holder.at_hand()).documents
     assert ([one.words for one in held.held], held.own.draft) == (["patience"], "I mend.")

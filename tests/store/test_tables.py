@@ -8,6 +8,7 @@ import pytest
 
 from daemon.memory.database import open_database
 from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.records.ledger import broken_at
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.residues import residues as counted_residues
 from daemon.memory.tables import TABLES
@@ -34,8 +35,8 @@ NO_WORDS = """
     quiet raw_data_ref readers receiver recent record refused relation reply_to resume revises role room run said_in
     said_ts salt scored_by secret sender sense series server session session_id sibling signing since slot soul spared
     speaker sqlite stamp state step stopped stores streams target teller thought thread tool trace_id trust ts value
-    version visibility waiting_person why_ended workspace writers zone app bytes who author behalf changed_by owner source
-    post
+    version visibility waiting_person why_ended workspace writers zone app bytes who author behalf changed_by owner
+    source post
 """
 """Columns that hold ids, codes, states and numbers in every table; those of one table alone follow."""
 NO_WORDS_HERE = """
@@ -79,6 +80,7 @@ async def test_nothing_of_a_forgotten_person_is_left_in_any_table_and_others_kee
         found = residues(path.parent, ADA, WORDS[ADA])
         assert {one.partition(":")[0] for one in found if not one.startswith("memory.db")} - SAID_BY_PROGRAMS == set()
         assert await counted_residues(database, path.parent, TEAM, ADA, ()) == 0
+        assert await broken_at(database) is None, "the ledger's chain stays whole"
     changed = {name for name, rows in theirs.items() if not rows <= _rows(path, name, BEN, WORDS[BEN])}
     assert changed - MADE_AGAIN == set()
 

@@ -17,7 +17,6 @@ from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.known import NAMES_OF_PERSON, PRIVATE, TAKES_PART
-from daemon.memory.people.readings import forget_readings
 from daemon.memory.people.redacted_contexts import redact_contexts
 from daemon.memory.people.repeated import NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
 from daemon.memory.people.taken_back import empty_thoughts_of_person
@@ -102,7 +101,6 @@ async def erase(  # noqa: PLR0917 - one of each
     await erase_repeats(transaction, shared, repeats, now)
     await redact_contexts(transaction, repeats, now)
     await unbind_all(transaction, workspace, person, now)
-    await forget_readings(transaction, person)
     for table in TABLES:
         for statement in table.erasure():
             changed = await transaction.rows(

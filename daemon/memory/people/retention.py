@@ -1,60 +1,30 @@
-"""The deletion of memories older than their limits, by the age of the message or note."""
+"""The deletion of what is older than its limits, and of what is said while remembering is paused.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Readers find the rows, some hundreds at a time, along an index on their age. The writer changes them by key in short
+transactions with pauses. No scan ever holds the write lock.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from daemon.core.errors import StoreError
+from daemon.core.ports import DutyTurn
 from daemon.core.ports.services import Clock, Emit
-from daemon.memory.database import Database, Transaction, Unit
+from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.forgetting import forget_heard
 from daemon.memory.knowledge.records.forget import forget, forget_adrift
 from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.records import Speaks, as_json
-from daemon.memory.stream.emptying import empty_thoughts_before, note_aged
-from daemon.memory.tables import ITS_PARTS
-
-
-async def drop_faded(transaction: Transaction, now: int, most: int) -> int:
-    """Drop expired beliefs about people, old versions included, and return their number."""
-    return await _drop(transaction, "until_ms <= :until", now, most)
-
-
-async def drop_old_parts(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop old statements about the soul or its world (not values or its own text), and return their number."""
-    return await _drop(transaction, "audience <> '' AND at_ms < :until", before_ms, most)
-
-
-async def drop_old_goals(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop an admin's goals that were closed before a moment, and return their number."""
-    rows = await transaction.rows(
-        """
-        DELETE FROM goals WHERE seq IN
-          (SELECT seq FROM goals WHERE thought = '' AND closed_ms < :before LIMIT :most) RETURNING seq
-        """,
-        before=before_ms,
-        most=most,
-    )
-    return len(rows)
-
-
-async def _drop(transaction: Transaction, which: str, until: int, most: int) -> int:
-    rows = await transaction.rows(
-        f"""
-        DELETE FROM mind_documents WHERE seq IN (SELECT seq FROM mind_documents WHERE {which} LIMIT :most)
-        RETURNING seq
-        """,  # noqa: S608 - literals of this module
-        until=until,
-        most=most,
-    )
-    return len(rows)
-
+from daemon.memory.spending.costs import sum_up_calls
+from daemon.memory.stream.emptying import empty_by_age, note_aged
+from daemon.memory.tables import ITS_PARTS, TABLES, Age, Table
 
 _EVERY_S: Final = 30.0
-_AT_ONCE: Final = 50  # turns in one transaction, which has to be short
+_AT_ONCE: Final = 50  # rows in one transaction, which has to be short
 ENDED: Final = "+state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')"
 """A condition in SQL: the post is over, sent or not."""
 
@@ -145,81 +115,103 @@ async def _erase_some(transaction: Transaction, conversation: str, now: int) -> 
     return len(rows)
 
 
-_RETAINS_EVERY_S: Final = 3600.0
-_AGED_AT_ONCE: Final = 20  # in one transaction, which has to be short
-_REST: Final = 4.0  # times as long as a transaction took
+PRUNED_EVERY_S: Final = 3600.0
+SETTINGS: Final = frozenset(age.setting for table in TABLES for age in table.ages if age.setting)
+"""The settings with the days for which rows are kept, 0 for ever."""
+
+_LOOKED_AT: Final = 500  # rows in one read
+_FEW: Final = 20  # rows in one transaction from which much else is made
+_LEAST_REST_S: Final = 0.05
+_REST: Final = 4  # times as long as a transaction took; a slow disk gets longer rests
 _DAY_MS: Final = 86_400_000
 _WHY: Final = "older than it is kept for"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRetention:
-    """The days for which each kind is kept, 0 for ever."""
-
-    turns: int = 0
-    facts: int = 0
-    episodes: int = 0
-    senses: int = 0
-    journal: int = 0
-
-
-async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int:
-    """Erase expired memories, and return the number of turns and records. Raises StoreError."""
-    now, total = clock.now_ms(), 0
-    await _while_any(database, clock, partial(drop_faded, now=now, most=_AGED_AT_ONCE))
-    if kept.turns:
-        before = now - kept.turns * _DAY_MS
-        total += await _while_any(database, clock, partial(_old_turns, now=now, before=before))
-        await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_AGED_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_parts, before_ms=before, most=_AGED_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_goals, before_ms=before, most=_AGED_AT_ONCE))
-    for days, which in (
-        (kept.facts, "kind = 'fact' AND id IN (SELECT id FROM facts WHERE valid_until_ms < :before)"),
-        (kept.episodes, "kind IN ('episode', 'core', 'sphere') AND at_ms < :before"),
-        (kept.senses, "kind = 'sense' AND at_ms < :before"),
-        (kept.journal, "kind = 'journal' AND at_ms < :before"),
-    ):
-        if days:
-            unit = partial(_old_records, which=which, now=now, before=now - days * _DAY_MS)
-            total += await _while_any(database, clock, unit)
+async def prune(database: Database, clock: Clock, days: Mapping[str, int]) -> int:
+    """Delete or change rows older than the days of their settings. Return the number of rows. Raises StoreError."""
+    total = 0
+    for table in TABLES:
+        for age in table.ages:
+            kept = days.get(age.setting, 0)
+            if kept or not age.setting:
+                total += await _follow(database, clock, table, age, clock.now_ms() - kept * _DAY_MS + (not age.setting))
     return total
 
 
-async def expire_periodically(database: Database, kept: MemoryRetention, clock: Clock, emit: Emit) -> None:
-    """Erase expired memories at once and then every hour, until cancelled."""
+async def prune_periodically(
+    database: Database, days: Mapping[str, int], clock: Clock, emit: Emit, turn: DutyTurn
+) -> None:
+    """Prune until cancelled, at each turn of this daemon: one of several has it every PRUNED_EVERY_S seconds."""
     while True:
+        pause = PRUNED_EVERY_S
         try:
-            if gone := await expire(database, clock, kept):
-                emit("memory.expired", number=gone)
+            async with turn() as wait:
+                if wait:
+                    pause = wait
+                elif gone := await prune(database, clock, days):
+                    emit("memory.pruned", rows=gone)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)
-        await clock.sleep(_RETAINS_EVERY_S)
+        await clock.sleep(pause)
 
 
-async def _while_any(database: Database, clock: Clock, unit: Unit[int]) -> int:
-    total, began = 0, clock.monotonic()
-    while gone := await database.write(unit):
-        total += gone
-        await clock.sleep(_REST * (clock.monotonic() - began))
-        began = clock.monotonic()
-    return total
+async def _follow(database: Database, clock: Clock, table: Table, age: Age, before_ms: int) -> int:
+    total, after, at_once = 0, -1, _FEW if table.name in _OTHERWISE else _AT_ONCE
+    old = f"""
+        SELECT {table.key} AS key, {age.column} AS age, CASE WHEN {age.only} THEN 1 ELSE 0 END AS goes
+        FROM {table.name} WHERE {age.found} AND {age.column} > :after AND {age.column} < :before
+        ORDER BY {age.column} LIMIT :most
+        """  # noqa: S608 - declared there
+    while True:
+        rows = await database.rows(old, after=after, before=before_ms, most=_LOOKED_AT)
+        keys = [row["key"] for row in rows if row["goes"]]
+        for start in range(0, len(keys), at_once):
+            began = clock.monotonic()
+            change = partial(_change, table=table, age=age, keys=keys[start : start + at_once], now=clock.now_ms())
+            total += await database.write(change)
+            await clock.sleep(max(_LEAST_REST_S, _REST * (clock.monotonic() - began)))
+        if len(rows) < _LOOKED_AT:
+            return total
+        after = rows[-1]["age"]
 
 
-async def _old_turns(transaction: Transaction, now: int, before: int) -> int:
+async def _change(transaction: Transaction, table: Table, age: Age, keys: Sequence[object], now: int) -> int:
+    if (otherwise := _OTHERWISE.get(table.name)) is not None:
+        return await otherwise(transaction, keys, now)
+    act = f"UPDATE {table.name} SET {age.change}" if age.change else f"DELETE FROM {table.name}"  # noqa: S608 - declared there
+    which = f"{table.key} = :key AND {age.found} AND {age.only}"
+    return await transaction.run_for_each(f"{act} WHERE {which}", keys)
+
+
+async def _turns_aged(transaction: Transaction, keys: Sequence[object], now: int) -> int:
     rows = await transaction.rows(
-        "SELECT seq, conversation, speaker, ts FROM turns WHERE said_ms < :before ORDER BY said_ms LIMIT :most",
-        before=before,
-        most=_AGED_AT_ONCE,
+        "SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys))",
+        keys=as_json(list(keys)),
     )
     if rows:
         await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
     return len(rows)
 
 
-async def _old_records(transaction: Transaction, which: str, now: int, before: int) -> int:
-    rows = await transaction.rows(
-        f"SELECT id FROM records WHERE {which} ORDER BY seq LIMIT :most",  # noqa: S608 - a literal
-        before=before,
-        most=_AGED_AT_ONCE,
-    )
-    return len(await forget(transaction, [row["id"] for row in rows], now, _WHY)) if rows else 0
+async def _records_aged(transaction: Transaction, keys: Sequence[object], now: int) -> int:
+    return len(await forget(transaction, [str(key) for key in keys], now, _WHY))
+
+
+async def _thoughts_aged(transaction: Transaction, keys: Sequence[object], _: int) -> int:
+    await empty_by_age(transaction, [str(key) for key in keys])
+    return len(keys)
+
+
+async def _calls_aged(transaction: Transaction, keys: Sequence[object], _: int) -> int:
+    return await sum_up_calls(transaction, keys)
+
+
+_OTHERWISE: Final[Mapping[str, Callable[[Transaction, Sequence[object], int], Awaitable[int]]]] = MappingProxyType(
+    {
+        "turns": _turns_aged,
+        "records": _records_aged,
+        "facts": _records_aged,
+        "thoughts": _thoughts_aged,
+        "llm_calls": _calls_aged,
+    }
+)

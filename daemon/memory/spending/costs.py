@@ -1,12 +1,13 @@
 """The costs of model calls, summed up as an admin asks."""
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from daemon.core.spending import Day
-from daemon.memory.database import Database
+from daemon.memory.database import Database, Transaction
 from daemon.memory.records import read_row
 
 _DAY: Final = "CASE day WHEN '' THEN date(started_ms / 1000, 'unixepoch') ELSE day END"
@@ -109,3 +110,37 @@ async def days_of_use(database: Database, days: Sequence[Day]) -> tuple[DayOfUse
         assert row is not None  # an aggregate always has a row
         found.append(DayOfUse(one.date, row["heard"], row["answered"], row["wait_s"], costs.get(one.date, 0.0)))
     return tuple(found)
+
+
+async def sum_up_calls(transaction: Transaction, keys: Sequence[object]) -> int:
+    """Add model calls to the sums of their days, and delete them."""
+    days: dict[tuple[str, ...], dict[str, float]] = {}
+    gone = 0
+    for key in keys:
+        if (call := await transaction.one("DELETE FROM llm_calls WHERE seq = :key RETURNING *", key=key)) is None:
+            continue  # another daemon was first
+        gone += 1
+        day = dt.datetime.fromtimestamp(call["started_ms"] / 1000, dt.UTC).date().isoformat()
+        sums = days.setdefault((day, call["role"], call["step"], call["model"]), dict.fromkeys(_OF_DAY, 0))
+        one = {
+            "calls": 1,
+            "failed": int(call["outcome"] != "ok"),
+            "cost_usd": call["cost_usd"] or 0.0,
+            "unpriced": int(call["cost_bound"] or (call["cost_usd"] is None and call["outcome"] == "ok")),
+            **{name: call[name] for name in ("tokens_in", "tokens_cached", "tokens_out")},
+        }
+        for name in _OF_DAY:
+            sums[name] += one[name]
+    for (day, role, step, model), sums in days.items():
+        await transaction.insert("llm_days", _ADDED, day=day, role=role, step=step, model=model, **_stored_sums(sums))
+    return gone
+
+
+_OF_DAY: Final = ("calls", "failed", "tokens_in", "tokens_cached", "tokens_out", "cost_usd", "unpriced")
+_ADDED: Final = "ON CONFLICT (day, role, step, model) DO UPDATE SET " + ", ".join(
+    f"{name} = llm_days.{name} + excluded.{name}" for name in _OF_DAY
+)
+
+
+def _stored_sums(sums: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(value) if name == "cost_usd" else int(value) for name, value in sums.items()}
