@@ -8,103 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from daemon.core.questions import BUTTON
-from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
+from daemon.memory import row_conditions as rows
+from daemon.memory.goals_in_force import WITHOUT_WORDS
 
-THEIR_NAMES: Final = "(SELECT value FROM json_each(:names))"
-"""SQL for the names of a person: their id, and the author names of their sessions."""
-
-THEIR_DMS: Final = "(SELECT value FROM json_each(:private))"
-"""SQL for the ids of the person's direct messages."""
-
-THEIR_ROOMS: Final = "(SELECT value FROM json_each(:shared))"
-"""SQL for the ids of the person's other conversations."""
-
-EMPTIED: Final = """
-    body = '', cleared = CASE WHEN state = 'drafting' THEN cleared ELSE 1 END,
-    settled_ms = CASE WHEN state IN ('drafting', 'sending') THEN settled_ms ELSE coalesce(settled_ms, :now) END,
-    state = CASE WHEN state = 'pending' THEN 'dropped' ELSE state END
-"""
-"""SQL assignments for a post whose words are forgotten.
-
-A post that is being sent may arrive all the same: the courier notices and ends it. The following cycle ends a draft,
-which has no words yet.
-"""
-
-ITS_PARTS: Final = """
-  SELECT p.id FROM inbox i CROSS JOIN outbox p ON p.conversation = i.conversation
-    AND p.id >= substr(i.answered_by, 1, length(i.answered_by) - 1)
-    AND p.id < substr(i.answered_by, 1, length(i.answered_by) - 1) || ':'
-  WHERE i.answered_by IS NOT NULL AND
-"""
-"""SQL before a condition on rows `i` of `inbox`: the parts of their replies in `outbox`.
-
-The first part has the key `…#0`. Parts are found by key: digits follow `#`, and `:` sorts after digits. Write `+state`
-in a further condition, or SQLite scans all posts of a state instead.
-"""
-
-_SAID_SINCE: Final = """
-    {0}state IN ('new', 'claimed') AND {0}modality = 'words' AND CAST(CAST({0}ts AS REAL) * 1000 AS INTEGER) > :said
-    """  # a message that waits and was sent after the one that asked
-_USED_ELSEWHERE: Final = """
-    EXISTS (SELECT 1 FROM sessions s WHERE s.person = keys.person AND s.key = keys.id AND s.workspace <> :workspace)
-    OR EXISTS (SELECT 1 FROM turns t CROSS JOIN conversations c ON c.id = t.conversation
-               WHERE t.author = 'session.' || keys.id AND t.speaker = 'session' AND c.workspace <> :workspace)
-    OR EXISTS (SELECT 1 FROM inbox i WHERE i.author = 'session.' || keys.id AND i.workspace <> :workspace)
-    """  # the key goes when its person is forgotten there, too
-_ANSWERS: Final = f"""
-    {ITS_PARTS} i.id IN (SELECT inbox FROM shared_messages
-      WHERE owner IN {THEIR_NAMES} AND kind IN ('answer', 'said') AND workspace = :workspace)
-    """  # noqa: S608 - constants; the posts with what the person's sessions answered
-_ASKED: Final = f"""
-    EXISTS (SELECT 1 FROM shared_messages m WHERE m.behalf IN {THEIR_NAMES} AND m.kind IN ('question', 'task')
-      AND m.workspace = :workspace AND instr(outbox.id, '!{BUTTON}' || m.id || '#') > 0)
-    """  # noqa: S608 - constants; the posts that ask a session's owner for the person
-_NO_TURN: Final = """
-    NOT EXISTS (SELECT 1 FROM turns t WHERE t.conversation = shared_files.conversation AND t.ts = shared_files.ts
-                AND t.speaker <> 'soul')
-    """  # the message was never answered, and its file becomes no record
-_FILES: Final = f"""
-    seq IN (SELECT s.seq FROM inbox i CROSS JOIN shared_files s ON s.conversation = i.conversation AND s.ts = i.ts
-      WHERE i.workspace = :workspace AND i.id <> :spared
-        AND (i.author IN {THEIR_NAMES} OR i.conversation IN {THEIR_DMS}) AND NOT ({_SAID_SINCE.format("i.")}))
-    """  # noqa: S608 - constants
-_UNSAID: Final = """
-    body = '', envelope = '{}', params = '{}', cleared = 1, aside = 0, name = '', author = '', message_id = '',
-    revision = revision + 1, reason = 'its author asked to be forgotten', settled_ms = coalesce(settled_ms, :now),
-    state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END
-    """
-_ANSWERED: Final = "state IN ('answered', 'ignored', 'withdrawn', 'stale', 'dropped') AND modality = 'words'"
-_SENT: Final = """
-    state IN ('sent', 'expired', 'dropped')
-    AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = outbox.approval AND a.state = 'waiting')
-    """
-_DECIDED: Final = ("refused", "expired", "used", "failed", "unknown")
-_ASKED_THEM: Final = f"""
-    workspace = :workspace AND CASE WHEN NOT json_valid(asked) THEN instr(asked, :person) > 0
-      ELSE EXISTS (SELECT 1 FROM json_each(approvals.asked) WHERE value IN {THEIR_NAMES}) END
-    """  # noqa: S608 - a constant
-_ASKED_FOR_THEM: Final = f"""
-    state = 'waiting' AND id IN (SELECT '{BUTTON}' || m.id FROM shared_messages m
-      WHERE m.behalf IN {THEIR_NAMES} AND m.kind IN ('question', 'task') AND m.workspace = :workspace)
-    """  # noqa: S608 - constants
-_ANSWERED_BY_THEM: Final = f"owner IN {THEIR_NAMES} AND kind IN ('answer', 'said') AND workspace = :workspace"
-_ASKED_THEIR_SESSION: Final = f"owner IN {THEIR_NAMES} AND workspace = :workspace AND NOT ({_ANSWERED_BY_THEM})"
-_PROMISED_TO_OTHERS: Final = f"""
-    instr(goal, :person) > 0 AND workspace = :workspace AND behalf NOT IN {THEIR_NAMES} AND {OWED}
-    """
-_REASON_NAMES_THEM: Final = "instr(why, :person) > 0 AND workspace = :workspace"
-_WAITED_FOR: Final = f"""
-    waiting_person IN {THEIR_NAMES} AND workspace = :workspace AND NOT EXISTS (SELECT 1 FROM inbox i
-      WHERE i.conversation = conversations.id AND i.author = waiting_person AND i.state IN ('new', 'claimed'))
-    """  # noqa: S608 - constants
-_DIGESTS_OF_THEM: Final = f"""
-    object IN (SELECT 'audit ' || seq FROM audit WHERE object IN {THEIR_NAMES} OR actor IN {THEIR_NAMES})
-    """  # noqa: S608 - constants; without its salt a digest says nothing of the row
-_NAMELESS: Final = ", ".join(
-    f"{one} = CASE WHEN {one} IN {THEIR_NAMES} THEN '' ELSE {one} END" for one in ("object", "actor")
-)
-_OF_NO_TURN: Final = f"conversation IN {THEIR_ROOMS} AND trace_id NOT IN (SELECT trace_id FROM turns)"  # noqa: S608 - constants
 _OF_ONE_PERSON: Final = """
     bound_threads initiatives person_zones remembering room_lists room_members shown_facts word_readings
 """
@@ -163,16 +69,16 @@ class Table:
     @property
     def owned(self) -> str:
         """SQL for the rows that are a person's by an id in them, '' where there are none."""
-        found = [f"{one} IN {THEIR_NAMES} AND {one} <> ''" for one in self.of]
+        found = [f"{one} IN {rows.THEIR_NAMES} AND {one} <> ''" for one in self.of]
         found += [f"instr({one}, :person) > 0" for one in self.names]
         there = f" AND {self.workspace} = :workspace" if self.workspace else ""
         return f"({' OR '.join(found)}){there}" + (f" AND NOT ({self.but})" if self.but else "") if found else ""
 
     def erasure(self) -> tuple[str, ...]:
         """Return the statements that erase a person here, none where a step does it."""
-        here = f"{self.place} IN {THEIR_DMS}" if self.place else ""
+        here = f"{self.place} IN {rows.THEIR_DMS}" if self.place else ""
         theirs = () if self.step else tuple(f"({one})" for one in (self.owned, here, *self.also) if one)
-        blank = [f"UPDATE {self.name} SET {change} WHERE {rows}" for rows, change in self.blanked]  # noqa: S608 - literals
+        blank = [f"UPDATE {self.name} SET {change} WHERE {which}" for which, change in self.blanked]  # noqa: S608 - literals
         if not theirs:
             return tuple(blank)
         act = f"UPDATE {self.name} SET {self.stays}" if self.stays else f"DELETE FROM {self.name}"  # noqa: S608 - literals
@@ -184,9 +90,6 @@ def _of_its(table: str, other: str, column: str) -> str:
     return f"(SELECT x.workspace FROM {other} x WHERE x.id = {table}.{column})"  # noqa: S608 - literals
 
 
-_OF_PRIVATE_AUDIENCE: Final = f"""
-    (soul, workspace, audience) IN (SELECT soul, workspace, audience FROM conversations WHERE id IN {THEIR_DMS})
-    """  # noqa: S608 - a constant
 _HERE: Final = "conversation"
 
 T, A = Table, Age
@@ -195,12 +98,12 @@ TABLES: Final = (
     T(
         "shared_files",
         words=("name", "found", "url", "reason"),
-        also=(_FILES,),
+        also=(rows.FILES,),
         workspace=_of_its("shared_files", "conversations", _HERE),
         key="seq",
         ages=(
             A("queue_text_days", "heard_ms", found="state IN ('waiting', 'refused')"),
-            A("queue_text_days", "heard_ms", found="state = 'read'", only=_NO_TURN),
+            A("queue_text_days", "heard_ms", found="state = 'read'", only=rows.NO_TURN),
         ),
     ),
     T(
@@ -208,21 +111,21 @@ TABLES: Final = (
         of=("recipient",),
         words=("body", "answers", "reason"),
         also=(
-            f"workspace = :workspace AND id IN ({ITS_PARTS} i.author IN {THEIR_NAMES} AND i.workspace = :workspace)",
-            f"id IN ({_ANSWERS})",
-            f"workspace = :workspace AND {_ASKED}",
-            f"conversation IN {THEIR_DMS} AND state NOT IN ('pending', 'sending')",
+            f"id IN ({rows.ITS_PARTS} i.author IN {rows.THEIR_NAMES} AND i.workspace = :workspace)",
+            f"id IN ({rows.ANSWERS})",
+            f"workspace = :workspace AND {rows.ASKED}",
+            f"conversation IN {rows.THEIR_DMS} AND state NOT IN ('pending', 'sending')",
         ),
-        stays=f"recipient = CASE WHEN id IN ({_ANSWERS}) THEN recipient ELSE '' END, reason = '', {EMPTIED}",
-        ages=(A("queue_text_days", "created_ms", "cleared = 1, body = ''", "cleared = 0", _SENT),),
+        stays=f"recipient = CASE WHEN id IN ({rows.ANSWERS}) THEN recipient ELSE '' END, reason = '', {rows.EMPTIED}",
+        ages=(A("queue_text_days", "created_ms", "cleared = 1, body = ''", "cleared = 0", rows.SENT),),
     ),
     T(
         "inbox",
         of=("author",),
         words=("body", "envelope", "params", "name", "reason"),
         place=_HERE,
-        but=f"id = :spared OR {_SAID_SINCE.format('')}",
-        stays=_UNSAID,
+        but=f"id = :spared OR {rows.SAID_SINCE.format('')}",
+        stays=rows.UNSAID,
         ages=(
             A("trace_days", "received_ms", found="modality <> 'words'", only="state NOT IN ('new', 'claimed')"),
             A(
@@ -230,7 +133,7 @@ TABLES: Final = (
                 "received_ms",
                 "cleared = 1, body = '', envelope = '{}', aside = 0",
                 "cleared = 0",
-                _ANSWERED,
+                rows.ANSWERED,
             ),
         ),
     ),
@@ -252,12 +155,12 @@ TABLES: Final = (
     T("working_memory", words=("summary",), place=_HERE),
     T("conversation_topics", words=("topic", "task"), place=_HERE),
     T("standing_questions", words=("question",)),
-    T("soul_state", words=("emotional_state", "felt_quality"), also=(_OF_PRIVATE_AUDIENCE,)),
+    T("soul_state", words=("emotional_state", "felt_quality"), also=(rows.OF_PRIVATE_AUDIENCE,)),
     T(
         "transitions",
         words=("reason", "params"),
         place=_HERE,
-        also=(_OF_NO_TURN,),
+        also=(rows.OF_NO_TURN,),
         key="seq",
         ages=(A("trace_days", "at_ms"),),
     ),
@@ -277,7 +180,7 @@ TABLES: Final = (
         names=("goal",),
         words=("goal", "same_words", "why"),
         place=_HERE,
-        blanked=((_PROMISED_TO_OTHERS, WITHOUT_WORDS), (_REASON_NAMES_THEM, "why = '', changed_by = ''")),
+        blanked=((rows.PROMISED_TO_OTHERS, WITHOUT_WORDS), (rows.REASON_NAMES_THEM, "why = '', changed_by = ''")),
         key="seq",
         ages=(A("turn_days", "closed_ms", found="thought = ''"),),
     ),
@@ -346,19 +249,19 @@ TABLES: Final = (
         "approvals",
         words=("arguments",),
         place=_HERE,
-        also=(_ASKED_THEM,),
-        blanked=((_ASKED_FOR_THEM, "state = 'expired'"),),
-        ages=tuple(A("trace_days", "created_ms", found=f"state = '{one}'") for one in _DECIDED),
+        also=(rows.ASKED_THEM,),
+        blanked=((rows.ASKED_FOR_THEM, "state = 'expired'"),),
+        ages=tuple(A("trace_days", "created_ms", found=f"state = '{one}'") for one in rows.DECIDED),
     ),
     T("jobs", key="seq", ages=(A("job_days", "settled_ms", found="state = 'done'"),)),
     T(
         "consolidations",
-        also=(_OF_PRIVATE_AUDIENCE,),
+        also=(rows.OF_PRIVATE_AUDIENCE,),
         ages=(A("trace_days", "began_ms", only="state <> 'running'"),),
     ),
     T("consolidation_changes", names=("object",), workspace=_of_its("consolidation_changes", "consolidations", "run")),
     # sessions, and what souls share
-    T("keys", of=("person",), words=("machine",), workspace="", but=_USED_ELSEWHERE),
+    T("keys", of=("person",), words=("machine",), workspace="", but=rows.USED_ELSEWHERE),
     T(
         "sessions",
         of=("person",),
@@ -373,8 +276,8 @@ TABLES: Final = (
         "shared_messages",
         of=("behalf",),
         words=("words", "called", "asker", "reason", "prompt"),
-        also=(_ANSWERED_BY_THEM,),
-        blanked=((_ASKED_THEIR_SESSION, "owner = '', called = ''"),),
+        also=(rows.ANSWERED_BY_THEM,),
+        blanked=((rows.ASKED_THEIR_SESSION, "owner = '', called = ''"),),
         ages=(A("trace_days", "created_ms", only="state NOT IN ('held', 'waiting')"),),
     ),
     T("shared_context", words=("data",)),
@@ -389,12 +292,12 @@ TABLES: Final = (
     T("library_passages", words=("body",)),
     T("library_words", words=("words",)),
     # what the daemon keeps of its work
-    T("conversations", words=("params", "process_memory"), blanked=((_WAITED_FOR, "waiting_person = ''"),)),
+    T("conversations", words=("params", "process_memory"), blanked=((rows.WAITED_FOR, "waiting_person = ''"),)),
     T("llm_calls", of=("person",), stays="person = ''", key="seq", ages=(A("call_days", "started_ms"),)),
     T("reservations", of=("person",), stays="person = ''"),
     T("spending", of=("id",), but="paid_by <> 'person'"),
-    T("ledger", blanked=((_DIGESTS_OF_THEM, "salt = ''"),)),
-    T("audit", of=("object", "actor"), workspace="", stays=_NAMELESS),
+    T("ledger", blanked=((rows.DIGESTS_OF_THEM, "salt = ''"),)),
+    T("audit", of=("object", "actor"), workspace="", stays=rows.NAMELESS),
     T("tombstones", of=("person",), stays="person = ''", step=True),
     *(T(one) for one in _OF_NO_PERSON.split()),
 )

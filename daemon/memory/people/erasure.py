@@ -22,7 +22,8 @@ from daemon.memory.people.repeated import NO_REPEATS, Repeats, conversations_of,
 from daemon.memory.people.taken_back import empty_thoughts_of_person
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.sources import Order, enqueue
-from daemon.memory.tables import BY_NAME, TABLES, THEIR_DMS
+from daemon.memory.row_conditions import THEIR_DMS
+from daemon.memory.tables import BY_NAME, TABLES
 from daemon.memory.thought_parts import WITHOUT_FREE_WORDS
 
 _WHY: Final = "its person asked to be forgotten"

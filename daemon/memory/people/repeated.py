@@ -17,8 +17,8 @@ from daemon.memory.database import Transaction, Unit
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.people.known import NAMES_OF_PERSON
 from daemon.memory.records import IN_PRIVATE
+from daemon.memory.row_conditions import EMPTIED
 from daemon.memory.stream.emptying import empty_thoughts_on
-from daemon.memory.tables import EMPTIED
 
 Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
 

@@ -19,9 +19,10 @@ from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.records import Speaks, as_json
+from daemon.memory.row_conditions import ITS_PARTS
 from daemon.memory.spending.costs import sum_up_calls
 from daemon.memory.stream.emptying import empty_by_age, note_aged
-from daemon.memory.tables import ITS_PARTS, TABLES, Age, Table
+from daemon.memory.tables import TABLES, Age, Table
 
 _EVERY_S: Final = 30.0
 _AT_ONCE: Final = 50  # rows in one transaction, which has to be short

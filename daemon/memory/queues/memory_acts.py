@@ -25,8 +25,8 @@ from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.edits import delete_message
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.records import IN_PRIVATE, Speaks, conversation_columns
+from daemon.memory.row_conditions import ITS_PARTS
 from daemon.memory.stream.emptying import note_changed
-from daemon.memory.tables import ITS_PARTS
 
 FORGETTING: Final = "forgetting-"
 """The prefix of the id of the question whether to forget everything."""
