@@ -14,6 +14,9 @@ THEIR_DMS: Final = "(SELECT value FROM json_each(:private))"
 THEIR_ROOMS: Final = "(SELECT value FROM json_each(:shared))"
 """SQL for the ids of the person's other conversations."""
 
+REDACTED: Final = "redacted"
+"""In place of assignments: a row loses a person's own words alone."""
+
 EMPTIED: Final = """
     body = '', cleared = CASE WHEN state = 'drafting' THEN cleared ELSE 1 END,
     settled_ms = CASE WHEN state IN ('drafting', 'sending') THEN settled_ms ELSE coalesce(settled_ms, :now) END,

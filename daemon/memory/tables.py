@@ -48,8 +48,9 @@ class Table:
 
     A person's rows are those of `of` and `names`, those in their direct messages, and those that meet a condition of
     `also`, except for `but`. They are deleted, or changed by `stays` (SQL assignments). Before that, `blanked` changes
-    rows that stay (a condition and assignments). A `step` of the erasure treats the table instead. Old rows are changed
-    by their `key`.
+    rows that stay (a condition and assignments). A `step` of the erasure treats the table instead.
+    `repeats` says which rows of shared conversations may repeat the person's own words, and what changes then: '' for
+    deletion, REDACTED where the words alone go. Old rows are changed by their `key`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Table:
     stays: str = ""
     blanked: tuple[tuple[str, str], ...] = ()
     step: bool = False
+    repeats: tuple[str, str] | None = None
     key: str = "id"
     ages: tuple[Age, ...] = ()
 
@@ -117,6 +119,7 @@ TABLES: Final = (
             f"conversation IN {rows.THEIR_DMS} AND state NOT IN ('pending', 'sending')",
         ),
         stays=f"recipient = CASE WHEN id IN ({rows.ANSWERS}) THEN recipient ELSE '' END, reason = '', {rows.EMPTIED}",
+        repeats=("1 = 1", rows.EMPTIED),
         ages=(A("queue_text_days", "created_ms", "cleared = 1, body = ''", "cleared = 0", rows.SENT),),
     ),
     T(
@@ -126,6 +129,7 @@ TABLES: Final = (
         place=_HERE,
         but=f"id = :spared OR {rows.SAID_SINCE.format('')}",
         stays=rows.UNSAID,
+        repeats=("modality <> 'words'", rows.REDACTED),
         ages=(
             A("trace_days", "received_ms", found="modality <> 'words'", only="state NOT IN ('new', 'claimed')"),
             A(
@@ -161,6 +165,7 @@ TABLES: Final = (
         words=("reason", "params"),
         place=_HERE,
         also=(rows.OF_NO_TURN,),
+        repeats=("1 = 1", ""),
         key="seq",
         ages=(A("trace_days", "at_ms"),),
     ),
@@ -243,6 +248,7 @@ TABLES: Final = (
         of=("behalf",),
         words=("content", "params", "reason"),
         place=_HERE,
+        repeats=("1 = 1", rows.REDACTED),
         ages=tuple(A("trace_days", "due_ms", found=f"state = '{one}'") for one in ("due", "cancelled")),
     ),
     T(
@@ -251,6 +257,7 @@ TABLES: Final = (
         place=_HERE,
         also=(rows.ASKED_THEM,),
         blanked=((rows.ASKED_FOR_THEM, "state = 'expired'"),),
+        repeats=("1 = 1", ""),
         ages=tuple(A("trace_days", "created_ms", found=f"state = '{one}'") for one in rows.DECIDED),
     ),
     T("jobs", key="seq", ages=(A("job_days", "settled_ms", found="state = 'done'"),)),

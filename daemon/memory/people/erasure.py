@@ -17,7 +17,6 @@ from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.known import NAMES_OF_PERSON, PRIVATE, TAKES_PART
-from daemon.memory.people.redacted_contexts import redact_contexts
 from daemon.memory.people.repeated import NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
 from daemon.memory.people.taken_back import empty_thoughts_of_person
 from daemon.memory.records import Speaks
@@ -100,7 +99,6 @@ async def erase(  # noqa: PLR0917 - one of each
     await _close_conversations(transaction, private, shared, stores, now)
     await _forget_guesses(transaction, workspace, [*private, *shared], now)
     await erase_repeats(transaction, shared, repeats, now)
-    await redact_contexts(transaction, repeats, now)
     await unbind_all(transaction, workspace, person, now)
     for table in TABLES:
         for statement in table.erasure():
