@@ -94,11 +94,11 @@ class _Row:
             return None if key and name in {"seq", "id"} else self._chance.choice((0, 1)) if needed else None
         if among:
             return self._chance.choice(re.findall(r"'([^']*)'", among))
-        if name in table.of or (table.name, name) in {("audit", "actor"), ("shared_messages", "owner")}:
+        if name in table.of.split() or (table.name, name) in {("audit", "actor"), ("shared_messages", "owner")}:
             return self._person
-        if name in table.names:
+        if name in table.names.split():
             return f"{self._word} {self._person}"
-        if name in table.words:
+        if name in table.words.split():
             text = f"{self._word} {table.name}"
             return json.dumps({"w": text} if name in OBJECTS else [text]) if name in (*OBJECTS, *LISTS) else text
         if name in self._same:

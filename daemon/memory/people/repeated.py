@@ -132,13 +132,13 @@ async def _leave_out(  # noqa: PLR0917 - one of each
 ) -> None:
     """Change or delete the rows of conversations that repeat the words, or take these out."""
     rows = await transaction.rows(
-        f"SELECT {table.key} AS key, {', '.join(table.words)} FROM {table.name} "  # noqa: S608 - declared there
+        f"SELECT {table.key} AS key, {', '.join(table.words.split())} FROM {table.name} "  # noqa: S608 - declared there
         f"WHERE {which} AND conversation IN (SELECT value FROM json_each(:ids))",
         ids=json.dumps(list(conversations)),
     )
     act = f"UPDATE {table.name} SET {change}" if change else f"DELETE FROM {table.name}"  # noqa: S608 - declared there
     for row in rows:
-        texts = {name: str(row[name]) for name in table.words}
+        texts = {name: str(row[name]) for name in table.words.split()}
         if found.holds_one(*texts.values()):
             plain = {name: _redacted(text, found) for name, text in texts.items()} if change == REDACTED else {}
             taken = f"UPDATE {table.name} SET {', '.join(f'{name} = :{name}' for name in plain)}" if plain else act  # noqa: S608 - declared there

@@ -4,9 +4,8 @@ Readers find the rows, some hundreds at a time, along an index on their age. The
 transactions with pauses. No scan ever holds the write lock.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from daemon.core.errors import StoreError
@@ -26,9 +25,6 @@ from daemon.memory.tables import TABLES, Age, Table
 
 _EVERY_S: Final = 30.0
 _AT_ONCE: Final = 50  # rows in one transaction, which has to be short
-ENDED: Final = "+state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')"
-"""A condition in SQL: the post is over, sent or not."""
-
 _SILENT: Final = """
     SELECT p.conversation, max(p.said_ms) AS said_ms FROM turns p WHERE p.passing = 1
       AND p.conversation NOT IN (SELECT value FROM json_each(:failed))
@@ -68,15 +64,7 @@ async def erase_turns(
         await forget_summary(transaction, conversation, first)
         await forget_heard(transaction, conversation, first, now, aged=aged)
     for _, conversation, _, ts in rows:
-        await transaction.run(
-            f"""
-            UPDATE outbox SET body = '', cleared = 1
-            WHERE conversation = :id AND {ENDED}
-              AND id IN ({ITS_PARTS} i.conversation = :id AND i.ts = :ts)
-            """,  # noqa: S608 - a constant of this module
-            id=conversation,
-            ts=ts,
-        )
+        await blank_reply(transaction, conversation, ts)
         await transaction.run(
             """
             UPDATE inbox SET body = '', envelope = '{}', params = '{}', cleared = 1, aside = 0
@@ -87,6 +75,18 @@ async def erase_turns(
         )
     await forget(transaction, [turn_id(Speaks(speaker), seq) for seq, _, speaker, _ in rows], now, why, aged=aged)
     await delete_these(transaction, [row[0] for row in rows], now, why)
+
+
+async def blank_reply(transaction: Transaction, conversation: str, ts: str) -> None:
+    """Blank the posts of the reply to a message that are over, sent or not."""
+    await transaction.run(
+        f"""
+        UPDATE outbox SET body = '', cleared = 1 WHERE +state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')
+          AND conversation = :id AND id IN ({ITS_PARTS} i.conversation = :id AND i.ts = :ts)
+        """,  # noqa: S608 - a constant
+        id=conversation,
+        ts=ts,
+    )
 
 
 async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, silence_ms: int) -> None:
@@ -126,6 +126,9 @@ _LEAST_REST_S: Final = 0.05
 _REST: Final = 4  # times as long as a transaction took; a slow disk gets longer rests
 _DAY_MS: Final = 86_400_000
 _WHY: Final = "older than it is kept for"
+_THESE_TURNS: Final = """
+    SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys)) ORDER BY seq
+    """
 
 
 async def prune(database: Database, clock: Clock, days: Mapping[str, int]) -> int:
@@ -157,7 +160,7 @@ async def prune_periodically(
 
 
 async def _follow(database: Database, clock: Clock, table: Table, age: Age, before_ms: int) -> int:
-    total, after, at_once = 0, -1, _FEW if table.name in _OTHERWISE else _AT_ONCE
+    total, after, at_once = 0, -1, _FEW if table.step else _AT_ONCE
     old = f"""
         SELECT {table.key} AS key, {age.column} AS age, CASE WHEN {age.only} THEN 1 ELSE 0 END AS goes
         FROM {table.name} WHERE {age.found} AND {age.column} > :after AND {age.column} < :before
@@ -177,42 +180,20 @@ async def _follow(database: Database, clock: Clock, table: Table, age: Age, befo
 
 
 async def _change(transaction: Transaction, table: Table, age: Age, keys: Sequence[object], now: int) -> int:
-    if (otherwise := _OTHERWISE.get(table.name)) is not None:
-        return await otherwise(transaction, keys, now)
+    match table.name:
+        case "turns":
+            chosen = (
+                "SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys))"
+            )
+            rows = await transaction.rows(chosen, keys=as_json(list(keys)))
+            await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
+            return len(rows)
+        case "records" | "facts":
+            return len(await forget(transaction, [str(key) for key in keys], now, _WHY))
+        case "thoughts":
+            await empty_by_age(transaction, [str(key) for key in keys])
+            return len(keys)
+        case "llm_calls":
+            return await sum_up_calls(transaction, keys)
     act = f"UPDATE {table.name} SET {age.change}" if age.change else f"DELETE FROM {table.name}"  # noqa: S608 - declared there
-    which = f"{table.key} = :key AND {age.found} AND {age.only}"
-    return await transaction.run_for_each(f"{act} WHERE {which}", keys)
-
-
-async def _turns_aged(transaction: Transaction, keys: Sequence[object], now: int) -> int:
-    rows = await transaction.rows(
-        "SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys))",
-        keys=as_json(list(keys)),
-    )
-    if rows:
-        await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
-    return len(rows)
-
-
-async def _records_aged(transaction: Transaction, keys: Sequence[object], now: int) -> int:
-    return len(await forget(transaction, [str(key) for key in keys], now, _WHY))
-
-
-async def _thoughts_aged(transaction: Transaction, keys: Sequence[object], _: int) -> int:
-    await empty_by_age(transaction, [str(key) for key in keys])
-    return len(keys)
-
-
-async def _calls_aged(transaction: Transaction, keys: Sequence[object], _: int) -> int:
-    return await sum_up_calls(transaction, keys)
-
-
-_OTHERWISE: Final[Mapping[str, Callable[[Transaction, Sequence[object], int], Awaitable[int]]]] = MappingProxyType(
-    {
-        "turns": _turns_aged,
-        "records": _records_aged,
-        "facts": _records_aged,
-        "thoughts": _thoughts_aged,
-        "llm_calls": _calls_aged,
-    }
-)
+    return await transaction.run_for_each(f"{act} WHERE {table.key} = :key AND {age.found} AND {age.only}", keys)
