@@ -25,7 +25,6 @@ from daemon.memory.mind.self_model import (
     values_in_force,
 )
 from daemon.memory.mind.world_model import FADES_MS, MOST_ENTITIES, WorldModelPatch
-from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.retention import prune
 from daemon.memory.thought_parts import ThoughtPart
 from tests.fakes import FakeClock
@@ -280,18 +279,6 @@ async def test_a_channel_that_is_made_private_takes_what_was_held_there_along(ho
     await holder.thinker.database.write(lambda transaction: make_private(transaction, TEAM, "C1", private, 1))
     assert await holder.words(OTHER_ROOM, EVERYBODY) == ["elsewhere"]
     assert await holder.values() == {}
-
-
-async def test_after_forget_me_no_belief_about_them_is_held_anywhere(holder: Holder) -> None:
-    for where, readers in ((DM, MINE), (ROOM, EVERYBODY)):
-        await holder.writes(world(ben__mood="warm"), where=where, readers=readers)
-    await holder.writes(SelfModelPatch("of Ben's matter"))
-    other = replace(new_thought("hm"), parts=(world(state="slow"),))
-    await holder.thinker.thinks("bye", OTHER_ROOM, EVERYBODY, author="U2", thoughts=[other])
-    await holder.thinker.database.write(
-        lambda transaction: erase(transaction, TEAM, "U1", Spared(), holder.clock.now_ms(), 10**15)
-    )
-    assert await holder.rows("SELECT words FROM mind_documents") == [{"words": "slow"}]
 
 
 async def test_it_is_kept_for_as_long_as_turns_are_but_values_for_good(holder: Holder) -> None:

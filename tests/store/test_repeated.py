@@ -44,7 +44,7 @@ class Talks:
 
     async def found(self) -> Repeats:
         theirs = await self.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-        return await find_repeats(self.database.read, TEAM, ADA, theirs)
+        return await find_repeats(self.database.rows, TEAM, ADA, theirs)
 
 
 @pytest.fixture

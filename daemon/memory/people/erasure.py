@@ -17,7 +17,7 @@ from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
 from daemon.memory.people.known import NAMES_OF_PERSON, PRIVATE, TAKES_PART
-from daemon.memory.people.repeated import NO_REPEATS, Repeats, conversations_of, erase_repeats, repeats_since
+from daemon.memory.people.repeated import NO_REPEATS, Repeats, erase_repeats, repeats_since
 from daemon.memory.people.taken_back import empty_thoughts_of_person
 from daemon.memory.records import Speaks
 from daemon.memory.retrieval.sources import Order, enqueue
@@ -85,10 +85,11 @@ async def erase(  # noqa: PLR0917 - one of each
     who, waiting = {"person": person, "workspace": workspace}, await posts_waiting(transaction, workspace)
     names = [row[0] for row in await transaction.rows(NAMES_OF_PERSON, person=person)]  # read before the keys go
     private = [row["id"] for row in await transaction.rows(PRIVATE, **who)]
-    shared = [row["id"] for row in await transaction.rows(TAKES_PART, **who)]
     theirs, repeated = await turns_of(transaction, workspace, person), repeats.turns
     repeated |= await repeats_since(transaction, workspace, repeats)
-    shared = [one for one in {*shared, *await conversations_of(transaction, repeated)} if one not in private]
+    found = await _among(transaction, "SELECT conversation AS id FROM turns WHERE seq IN", sorted(repeated))
+    found += await transaction.rows(TAKES_PART, **who)
+    shared = list({row["id"] for row in found} - set(private))
     seqs, stores = sorted({*theirs, *repeated}), Counter[str]()
     waits = await transaction.one("SELECT forgotten FROM conversations WHERE id = :id", id=spared.conversation)
     every = {**who, "names": json.dumps(names), "private": json.dumps(private), "shared": json.dumps(shared)}

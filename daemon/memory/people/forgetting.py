@@ -160,7 +160,7 @@ class ForgettingPeople:
     async def _take_out(self, order: sqlite3.Row) -> Repeats:
         """Remove the turns from the index in short transactions. Return the soul's repeats, which are deleted too."""
         theirs = await self._database.read(partial(turns_of, workspace=order["workspace"], person=order["person"]))
-        repeats = await find_repeats(self._database.read, order["workspace"], order["person"], theirs)
+        repeats = await find_repeats(self._database.rows, order["workspace"], order["person"], theirs)
         seqs = [*theirs, *repeats.turns]
         for start in range(0, len(seqs), _AT_ONCE):
             began = self._clock.monotonic()
@@ -190,7 +190,7 @@ def forget_again(connection: sqlite3.Connection, folder: Path, now: int) -> int:
         number = await _adopt(transaction, stones, now)
         for order in await transaction.rows("SELECT * FROM tombstones WHERE state = 'asked'"):
             theirs = await turns_of(transaction, order["workspace"], order["person"])
-            repeats = await find_repeats(lambda unit: unit(transaction), order["workspace"], order["person"], theirs)
+            repeats = await find_repeats(transaction.rows, order["workspace"], order["person"], theirs)
             await _erase(transaction, order, now, repeats)
         return number
 

@@ -15,7 +15,7 @@ from daemon.core.contexts import OPERATOR
 from daemon.core.lineage import context_id
 from daemon.core.perception import ConversationKey
 from daemon.core.words import spans_of, words_of
-from daemon.memory.database import Transaction, Unit
+from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.people.known import NAMES_OF_PERSON
 from daemon.memory.records import IN_PRIVATE
@@ -23,7 +23,8 @@ from daemon.memory.row_conditions import EMPTIED, REDACTED
 from daemon.memory.stream.emptying import empty_thoughts_on
 from daemon.memory.tables import TABLES, Table
 
-Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
+Rows = Callable[..., Awaitable[list[sqlite3.Row]]]
+"""`rows` of a database or a transaction."""
 
 _LETTERS: Final = 4  # a shorter word of an alphabet never counts as a person's own
 _AT_ONCE: Final = 500  # rows of one read, which has to be short
@@ -66,9 +67,9 @@ class Repeats:
 NO_REPEATS: Final = Repeats()
 
 
-async def find_repeats(read: Read, workspace: str, person: str, theirs: Sequence[int]) -> Repeats:
+async def find_repeats(rows: Rows, workspace: str, person: str, theirs: Sequence[int]) -> Repeats:
     """Find the repeats in many short reads. `theirs` are the numbers of the turns to delete anyway."""
-    looking = _Looking(read, workspace, person)
+    looking = _Looking(rows, workspace, person)
     (newest,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM turns")
     (post,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM outbox")
     if not (words := await looking.own_words(theirs)):
@@ -90,15 +91,6 @@ async def repeats_since(transaction: Transaction, workspace: str, before: Repeat
         workspace=workspace,
     )
     return frozenset(row["seq"] for row in rows if before.holds_one(row["body"]))
-
-
-async def conversations_of(transaction: Transaction, turns: Iterable[int]) -> list[str]:
-    """Return the conversations of turns."""
-    rows = await transaction.rows(
-        "SELECT DISTINCT conversation FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs))",
-        seqs=json.dumps(sorted(turns)),
-    )
-    return [row["conversation"] for row in rows]
 
 
 async def erase_repeats(transaction: Transaction, conversations: Sequence[str], found: Repeats, now: int) -> None:
@@ -212,7 +204,7 @@ _THESE_POSTS: Final = f"""
 
 @dataclass
 class _Looking:
-    read: Read
+    rows: Rows
     workspace: str
     person: str
     _seen: set[str] = field(default_factory=set)
@@ -221,12 +213,6 @@ class _Looking:
     @property
     def channels(self) -> frozenset[str]:
         return frozenset(ConversationKey.parse(one).channel for one in self._where)
-
-    async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        async def unit(transaction: Transaction) -> list[sqlite3.Row]:
-            return await transaction.rows(sql, **values)
-
-        return await self.read(unit)
 
     async def own_words(self, theirs: Sequence[int]) -> frozenset[str]:
         """Return the words that only the person and their sessions said."""
