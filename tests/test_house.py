@@ -19,8 +19,10 @@ from daemon.cli.groups import every_command
 from daemon.core.config import LogLevel
 from daemon.core.phrases import AS_MESSAGE, USAGE, WORDS, Command, phrase_in
 from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.tables import TABLES
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
+from tests.privacy import tables_on, with_declared
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "daemon").rglob("*.py"))
@@ -67,12 +69,6 @@ ATTACKS = (  # entries of docs/ATTACKS.md: losses, promises, slow queries, known
     *(f"E1: {part}" for part in ("limit", "prose", "examples", "habits", "apologies", "stand-ins")),
     *(f"E2: {part}" for part in ("words", "forgery", "search", "documents", "authors")),
 )
-WITHOUT_PEOPLE = """
-    alarms awakenings consolidation_items consolidation_slots deliveries distrusted_indexes duties ended_intentions
-    erased_words index_sizes introductions loose_bytes marked_messages model_habits narrowings
-    passport_unfinished prediction_sums presence record_ids session_events session_siblings session_titles
-    tick_counts tools turn_places unread_places vector_queue watermarks
-"""  # they hold numbers, ids of messages, rooms and records, and what the house keeps of itself
 
 
 def test_no_module_outgrows_its_room_and_no_function_a_screen() -> None:
@@ -258,10 +254,8 @@ def test_every_table_is_in_the_architecture_and_those_about_people_on_the_page_a
     named = set(re.findall(r"`(\w+)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
     assert _tables() <= named
     page = (ROOT / "docs" / "PRIVACY.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| [^|]+ \|$", page.partition("## See and delete")[0], re.MULTILINE)
-    named = set(re.findall(r"`(\w+)`", " ".join(rows)))
-    assert _tables() - set(WITHOUT_PEOPLE.split()) <= named
-    assert not named & set(WITHOUT_PEOPLE.split())
+    assert {one.name for one in TABLES if one.of or one.names or one.words or one.place} <= set(tables_on(page))
+    assert page == with_declared(page), "run python -m tests.privacy docs/PRIVACY.md"
 
 
 def test_every_step_is_tested_every_process_in_its_table_and_no_test_imports_from_another() -> None:

@@ -29,12 +29,11 @@ from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.tempo import REFLECTING
 from daemon.llm.prices import cost_of, most_of, most_tokens_of
 from daemon.memory.database.log_size import keep_log_small
-from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turn_index import tidy_periodically
 from daemon.memory.mirror_folders import mirrors_in
 from daemon.memory.people.forgetting import ForgettingPeople
-from daemon.memory.people.retention import MemoryRetention, erase_what_passes, expire_periodically
+from daemon.memory.people.retention import PRUNED_EVERY_S, SETTINGS, erase_what_passes, prune_periodically
 from daemon.memory.queues.alarms import Duty
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
@@ -220,10 +219,7 @@ def _chores(parts: _Parts) -> dict[str, Chore]:
     settings, store, clock, emit = parts.settings, parts.store, parts.clock, parts.emit
     database = store.database
     prunes = Duty(database, clock, "pruning", every_s=PRUNED_EVERY_S)
-    pruned = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
-    kept = MemoryRetention(
-        settings.turn_days, settings.fact_days, settings.episode_days, settings.sense_days, settings.journal_days
-    )
+    days = {name: getattr(settings, name) for name in SETTINGS}
     silence_ms = int(settings.visit_silence * 1000)
     return {
         "library": parts.library.keep_indexed,
@@ -234,8 +230,7 @@ def _chores(parts: _Parts) -> dict[str, Chore]:
         "forgetting": parts.forgetting.run,
         "erasing what passes": partial(erase_what_passes, database, clock, emit, silence_ms=silence_ms),
         "mirror": partial(_mirror, settings, store, clock, emit),
-        "expiring": partial(expire_periodically, database, kept, clock, emit),
-        "pruning": partial(prune_periodically, database, pruned, clock, emit, prunes.turn),
+        "pruning": partial(prune_periodically, database, days, clock, emit, prunes.turn),
     }
 
 

@@ -9,8 +9,8 @@ import pytest
 from daemon.core.notes import NoteBudget, NoteKind, NoteRefused, NoteState, SharedMessage, checked_words
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Readers
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.database.pruning import Retention, prune
 from daemon.memory.knowledge.forgetting import make_private
+from daemon.memory.people.retention import prune
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.records import Dismissal
 from daemon.memory.shared.messages import NewNote, NoteStore, SaidToSoul, SentNote
@@ -217,7 +217,7 @@ async def test_old_notes_are_deleted_with_the_traces_and_those_that_wait_stay(st
     await heard(ada)
     await store.send(note(words="waits"), BUDGET)
     await ada.clock.sleep(91 * 24 * HOUR)
-    await prune(ada.database, ada.clock, Retention())
+    await prune(ada.database, ada.clock, {"trace_days": 90})
     assert {one.words for one in await store.newest(10)} == {"hello to you", "waits"}, "both are still to be perceived"
 
 

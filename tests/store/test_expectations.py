@@ -9,7 +9,7 @@ from daemon.core.expectations import Check
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.timetable import platform_time
 from daemon.memory.expectations.settling import DuePredictions
-from daemon.memory.stream.emptying import empty_thoughts_before, empty_thoughts_on, narrow_thoughts
+from daemon.memory.stream.emptying import empty_by_age, empty_thoughts_on, narrow_thoughts
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, edited, new_message
 from tests.store.expecting import HOUR_MS, MINE, Expecter, prediction
@@ -173,7 +173,8 @@ async def test_with_its_thought_an_expectation_goes_and_its_numbers_stay(soul: E
     await soul.hears("a secret", "U3")
     name = await soul.expects(prediction(Check("mention", words=("kraken",)), "the kraken comes"))
     if how == "old":
-        await soul.database.write(lambda it: empty_thoughts_before(it, 10**15, 100))
+        thoughts = [str(one) for (one,) in look(path, "SELECT id FROM thoughts")]
+        await soul.database.write(lambda it: empty_by_age(it, thoughts))
     else:
         turns = look(path, "SELECT 'TU_' || seq FROM turns WHERE speaker = 'person' ORDER BY seq")
         await soul.database.write(lambda it: empty_thoughts_on(it, [str(turns[0][0])]))
@@ -236,11 +237,12 @@ async def test_a_check_that_can_not_be_read_waits_for_a_person_and_stops_nothing
         assert (await soul.states())[0] == ("P1", "open"), awaited
 
 
-async def test_emptied_outcomes_hide_no_later_ones(soul: Expecter) -> None:
+async def test_emptied_outcomes_hide_no_later_ones(soul: Expecter, path: Path) -> None:
     await soul.expects(*[prediction(Check("mention", words=(f"word{n}",)), f"t{n}", confidence=0.1) for n in range(10)])
     await soul.hears(" ".join(f"word{n}" for n in range(10)))
     assert len((await soul.at_hand()).errors) == 10
-    await soul.database.write(lambda it: empty_thoughts_before(it, 10**15, 100))
+    thoughts = [str(one) for (one,) in look(path, "SELECT id FROM thoughts")]
+    await soul.database.write(lambda it: empty_by_age(it, thoughts))
     assert (await soul.at_hand()).errors == ()
     for n in range(3):
         await soul.expects(prediction(Check("mention", words=("later",)), f"later {n}", confidence=0.5))

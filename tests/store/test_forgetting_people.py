@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -169,28 +169,6 @@ async def test_the_one_transaction_that_erases_needs_no_statement_for_each_of_ma
     assert (await forget_ada(filled, path))["turns"] == 304
     assert len({one for one in seen if one.startswith("DELETE FROM turns ")}) == 1, "a trigger repeats its statement"
     assert look(path, "SELECT count(*) FROM turns") == [(2,)]
-
-
-@pytest.mark.parametrize("step", range(8))
-async def test_a_failure_at_any_write_is_taken_up_again(
-    filled: Database, path: Path, step: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    people = _forgetting(filled, path.parent)
-    order = await people.ask(TEAM, ADA)
-    write, left = filled.write, iter(range(step))
-
-    async def failing(unit, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202
-        if next(left, None) is None:
-            monkeypatch.undo()
-            raise StoreError("the disk is gone", hint="plug it in")
-        return await write(unit, **options)
-
-    monkeypatch.setattr(filled, "write", failing)
-    with suppress(StoreError):
-        await people.finish(order)
-    monkeypatch.undo()
-    await _forgetting(filled, path.parent).finish(order)
-    assert residues(path.parent, CANARY) == []
 
 
 @pytest.mark.slow

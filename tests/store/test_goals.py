@@ -15,7 +15,7 @@ from daemon.memory.mind.goal_changes import MOST_OPEN, GoalChange, GoalChanges
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.people.residues import residues, texts_of
-from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.people.retention import prune
 from daemon.memory.thought_parts import StoredThought
 from tests.fakes import Events, FakeClock
 from tests.given import DM, SOUL, TEAM, deleted, edited, thread
@@ -252,7 +252,7 @@ async def test_the_export_holds_what_is_to_be_done_for_its_person_and_in_their_d
 
 
 async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_as_words(soul: Aiming) -> None:
-    database, kept = soul.thinker.database, MemoryRetention(turns=6)
+    database, kept = soul.thinker.database, {"turn_days": 6}
     await soul.thinks(DM, MINE, add("of a thought"))
     for goal in ("open", "closed long ago", "closed lately"):
         await soul.admin_adds(DM, goal)
@@ -260,9 +260,9 @@ async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_
     await admin.close(SOUL, ("G3",), "done", "it works")
     await soul.clock.sleep(7 * DAY)
     await admin.close(SOUL, ("G4",), "abandoned", "")
-    await expire(database, soul.clock, MemoryRetention(facts=6))
+    await prune(database, soul.clock, {"fact_days": 6})
     assert await soul.goals() == ["of a thought", "open", "closed long ago", "closed lately"]
-    await expire(database, soul.clock, kept)
+    await prune(database, soul.clock, kept)
     assert await soul.goals() == ["open", "closed lately"], "a thought's own goes with its words"
     assert (await soul.admin_adds(DM, "the next")).id == "G5", "a number is never given twice"
 

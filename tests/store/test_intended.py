@@ -14,7 +14,7 @@ from daemon.memory.mind.allowing import MOST_WAITING, Intended, IntendedInThough
 from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.known import KnownOfPerson
-from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.people.retention import prune
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.memory_acts import Asker
 from daemon.memory.queues.own_reminders import OwnThings, next_reminder_ms
@@ -174,7 +174,7 @@ async def test_a_person_who_is_forgotten_takes_it_along_and_their_export_holds_w
 async def test_it_is_kept_for_as_long_as_the_words_of_its_thought(soul: Meaning) -> None:
     await soul.thinks("later", after=30 * DAY)
     await soul.clock.sleep(7 * DAY)
-    await expire(soul.thinker.database, soul.clock, MemoryRetention(facts=6))
+    await prune(soul.thinker.database, soul.clock, {"fact_days": 6})
     assert await soul.kept() == ["later"]
-    await expire(soul.thinker.database, soul.clock, MemoryRetention(turns=6))
+    await prune(soul.thinker.database, soul.clock, {"turn_days": 6})
     assert await soul.kept() == []

@@ -30,7 +30,7 @@ from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.people.retention import prune
 from daemon.memory.queues.room_ways import set_way
 from daemon.memory.shared.contexts import define_context, write_context
 from daemon.memory.stream.emptying import empty_thoughts_on
@@ -223,7 +223,7 @@ async def aged(soul: Thinker, clock: FakeClock, path: Path) -> Thinker:
     await soul.thinks("there", OPEN, EVERYBODY, saw=[first])
     await soul.thinks("of the turn", DM, MINE, sources=[f"TU_{seq}"])
     await soul.thinks("of the fact", OPEN_TOO, EVERYBODY, sources=[name])
-    await expire(soul.database, clock, MemoryRetention(turns=6))
+    await prune(soul.database, clock, {"turn_days": 6})
     return soul
 
 
@@ -248,7 +248,7 @@ async def test_what_rests_on_a_thought_that_aged_goes_with_what_that_one_saw(sou
     (name,) = await soul.words()
     await clock.sleep(7 * DAY / 1000)
     await soul.thinks("young", OPEN, EVERYBODY, saw=[name])
-    await expire(soul.database, clock, MemoryRetention(turns=6))
+    await prune(soul.database, clock, {"turn_days": 6})
     assert list((await soul.words()).values()) == ["", "young"]
     await soul.stores.inbox.accept(deleted("7.000001", conversation=ELSEWHERE))
     assert list((await soul.words()).values()) == ["", ""]
@@ -258,6 +258,6 @@ async def test_a_soul_that_thinks_no_whole_thoughts_leaves_no_row(soul: Thinker,
     await soul.stores.inbox.accept(deleted("7.000001", conversation=ELSEWHERE))
     await soul.database.write(lambda one: forget(one, ["TU_1"], 5, "why"))
     await clock.sleep(7 * DAY / 1000)
-    await expire(soul.database, clock, MemoryRetention(turns=6))
+    await prune(soul.database, clock, {"turn_days": 6})
     assert look(path, "SELECT count(*) FROM changed_words") == [(0,)]
     assert look(path, "SELECT count(*) FROM aged_turns") == [(0,)]

@@ -25,8 +25,7 @@ from daemon.memory.mind.self_model import (
     values_in_force,
 )
 from daemon.memory.mind.world_model import FADES_MS, MOST_ENTITIES, WorldModelPatch
-from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.people.retention import prune
 from daemon.memory.thought_parts import ThoughtPart
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted
@@ -155,7 +154,7 @@ async def test_a_belief_is_about_someone_who_is_there_and_fades(holder: Holder) 
     assert await holder.words(speaking=[]) == [], "nobody is there"
     await holder.clock.advance(2)
     assert await holder.words() == []
-    await expire(holder.thinker.database, holder.clock, MemoryRetention())
+    await prune(holder.thinker.database, holder.clock, {})
     assert await holder.rows("SELECT * FROM mind_documents") == []
 
 
@@ -282,24 +281,12 @@ async def test_a_channel_that_is_made_private_takes_what_was_held_there_along(ho
     assert await holder.values() == {}
 
 
-async def test_after_forget_me_no_belief_about_them_is_held_anywhere(holder: Holder) -> None:
-    for where, readers in ((DM, MINE), (ROOM, EVERYBODY)):
-        await holder.writes(world(ben__mood="warm"), where=where, readers=readers)
-    await holder.writes(SelfModelPatch("of Ben's matter"))
-    other = replace(new_thought("hm"), parts=(world(state="slow"),))
-    await holder.thinker.thinks("bye", OTHER_ROOM, EVERYBODY, author="U2", thoughts=[other])
-    await holder.thinker.database.write(
-        lambda transaction: erase(transaction, TEAM, "U1", Spared(), holder.clock.now_ms(), 10**15)
-    )
-    assert await holder.rows("SELECT words FROM mind_documents") == [{"words": "slow"}]
-
-
 async def test_it_is_kept_for_as_long_as_turns_are_but_values_for_good(holder: Holder) -> None:
     patches = SelfModelPatch("calm"), IdentityPatch("draft", "I mend.", "so")
     await holder.writes(*patches, where=ROOM, readers=EVERYBODY)
     await holder.clock.advance(3 * 86_400)
     await holder.writes(SelfModelPatch(recent_growth="patience"), where=ROOM, readers=EVERYBODY)
     await holder.thinker.database.run("UPDATE turns SET said_ms = :now", now=holder.clock.now_ms())
-    await expire(holder.thinker.database, holder.clock, MemoryRetention(turns=2))
+    await prune(holder.thinker.database, holder.clock, {"turn_days": 2})
     held = (await holder.at_hand()).documents
     assert ([one.words for one in held.held], held.own.draft) == (["patience"], "I mend.")

@@ -14,9 +14,9 @@ from daemon.core.ports.services import SharedFile
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database
-from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune, prune_periodically
 from daemon.memory.emptied_posts import Note
 from daemon.memory.knowledge.soul_states import PathStep, store_path
+from daemon.memory.people.retention import PRUNED_EVERY_S, prune, prune_periodically
 from daemon.memory.queues.approvals import NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock
@@ -24,7 +24,7 @@ from tests.given import DM, HERE, call, deleted, edited, effect, new_message, th
 from tests.store.parts import WORKER, Stores, intend, later, look, poke, room
 
 DAY_S = 86_400.0
-KEPT = Retention(calls=0)  # the calls of the tests' cycles are as old as the epoch
+KEPT = {"trace_days": 90, "queue_text_days": 30, "job_days": 7}  # calls of the tests' cycles are as old as the epoch
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def lived(stores: Stores, database: Database, clock: FakeClock) -> Databas
 async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database, clock: FakeClock, path: Path) -> None:
     assert await prune(lived, clock, KEPT) == 0
     await clock.advance(91 * DAY_S)
-    pruned = await prune(lived, clock, Retention(texts=0, calls=0))
+    pruned = await prune(lived, clock, {"trace_days": 90, "job_days": 7})
     assert pruned == 3, "the path, the due intention, its row in the inbox"
     assert look(path, "SELECT count(*) FROM transitions") == [(0,)]
     assert look(path, "SELECT slot FROM intentions") == [("far",)]
@@ -58,7 +58,7 @@ async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(li
     for days, left in ((0, 1), (1, 0)):
         events = Events()
         stores.clock.slept.clear()
-        retention = Retention(traces=days, calls=0)
+        retention = {"trace_days": days}
         async with alongside(prune_periodically(lived, retention, stores.clock, events, lambda: nullcontext(0.0))):
             while PRUNED_EVERY_S not in stores.clock.slept:
                 await stores.clock.advance(0.01)
@@ -143,7 +143,7 @@ async def test_old_model_calls_become_sums_of_their_days(stores: Stores, clock: 
     before = look(path, spent)
     await clock.advance(95 * DAY_S)
     await stores.commits.record_calls([replace(call("new"), started_ms=clock.now_ms())])
-    assert await prune(stores.database, clock, Retention()) == 120
+    assert await prune(stores.database, clock, {"call_days": 90}) == 120
     assert look(path, "SELECT count(*) FROM llm_calls") == [(1,)]
     assert look(path, "SELECT calls FROM llm_days ORDER BY day") == [(60,), (60,)]
     assert look(path, spent.replace("llm_calls", "llm_days")) == before
@@ -162,7 +162,7 @@ async def test_pruning_never_holds_the_write_lock_for_a_scan(database: Database,
         id=str(DM),
     )
     await database._writer.set_trace_callback(statements.append)
-    assert await prune(database, clock, Retention()) == 1200
+    assert await prune(database, clock, KEPT) == 1200
     await database._writer.set_trace_callback(lambda _: None)
     changes = [sql for sql in statements if sql.startswith("DELETE")]
     assert len(changes) == 1200

@@ -8,7 +8,6 @@ from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.people.erasure import turns_of
-from daemon.memory.people.redacted_contexts import redact_contexts
 from daemon.memory.people.repeated import Repeats, erase_repeats, find_repeats, repeats_since
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.shared.store import ContextStore
@@ -45,7 +44,7 @@ class Talks:
 
     async def found(self) -> Repeats:
         theirs = await self.database.read(lambda transaction: turns_of(transaction, TEAM, ADA))
-        return await find_repeats(self.database.read, TEAM, ADA, theirs)
+        return await find_repeats(self.database.rows, TEAM, ADA, theirs)
 
 
 @pytest.fixture
@@ -155,7 +154,7 @@ async def test_who_saw_the_words_of_a_forgotten_person_in_a_context_has_an_old_v
     await contexts.write("besides", {"a": "a Quincunx"}, None, writer)
     await contexts.write("besides", {"a": "no more"}, None, writer)
     found = await talks.found()
-    await talks.database.write(lambda transaction: redact_contexts(transaction, found, 9))
+    await talks.database.write(lambda transaction: erase_repeats(transaction, [], found, 9))
     now, redacted = await contexts.get("plan"), {"…": {"of": ["the …", 6]}}
     assert (now.version, now.data, now.author, now.updated_ms) == (3, redacted, OPERATOR, 9)
     with pytest.raises(ContextConflict):

@@ -7,7 +7,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode, Fact, JournalEntry, Record, Sense, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, link
 from daemon.memory.knowledge.records.store import put
-from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.people.retention import prune
 from tests.given import HERE, SOUL, TEAM, new_message
 from tests.store.parts import Stores, a_fact, look
 
@@ -33,11 +33,11 @@ async def test_each_kind_is_kept_for_its_days_and_no_longer_after_a_week_without
             await put(transaction, one, now)
 
     await stores.database.write(unit)
-    days = MemoryRetention(turns=6, facts=6, episodes=6, senses=6, journal=6)
-    assert await expire(stores.database, stores.clock, days) == 0
+    days = {"turn_days": 6, "fact_days": 6, "episode_days": 6, "sense_days": 6, "journal_days": 6}
+    assert await prune(stores.database, stores.clock, days) == 0
     await stores.clock.sleep(7 * DAY / 1000)
-    assert await expire(stores.database, stores.clock, MemoryRetention()) == 0
-    assert await expire(stores.database, stores.clock, days) == 6
+    assert await prune(stores.database, stores.clock, {}) == 0
+    assert await prune(stores.database, stores.clock, days) == 6
     assert look(stores.path, "SELECT text FROM records") == [("holds",)]
     assert look(stores.path, "SELECT count(*) FROM turns") == [(0,)]
     assert look(stores.path, "SELECT body FROM inbox") == [("",)]
@@ -58,5 +58,5 @@ async def test_what_holds_no_more_never_holds_again_as_other_facts_grow_too_old(
 
     await stores.database.write(unit)
     await stores.clock.sleep(7 * DAY / 1000)
-    assert await expire(stores.database, stores.clock, MemoryRetention(facts=6)) == 27
+    assert await prune(stores.database, stores.clock, {"fact_days": 6}) == 27
     assert look(path, "SELECT text FROM records") == []

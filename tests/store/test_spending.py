@@ -10,9 +10,9 @@ import pytest
 from daemon.core.ports.services import LLMCall
 from daemon.core.spending import Caps, PaidBy, Payer, TickBudget, day_at, nano_of, nano_of_cap
 from daemon.memory.database import Database, open_database
+from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.queues.presence import Presence
 from daemon.memory.records import Worker
-from daemon.memory.spending.costs import forget_payer
 from daemon.memory.spending.reservations import (
     FORGOTTEN_MS,
     BudgetReached,
@@ -130,7 +130,7 @@ async def test_who_is_forgotten_is_in_no_row_of_the_sums(till: Reservations, dat
     await till.reserve(wanted("a", 7), nothing())
     await till.reserve(wanted("b", 8), nothing())
     await till.settle(Settlements([ended("a", 7e-9)]))
-    await database.write(lambda transaction: forget_payer(transaction, TEAM, "U1"))
+    await database.write(lambda transaction: erase(transaction, TEAM, "U1", Spared(), 1, 1))
     await till.settle(Settlements([ended("b", 8e-9)]))
     assert look(path, "SELECT DISTINCT person FROM llm_calls") == [("",)]
     assert look(path, SPENT) == [("room", "C1", 15), ("soul", SOUL, 15)]

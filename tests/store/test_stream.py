@@ -12,7 +12,7 @@ from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.knowledge.records.store import change, put
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.people.retention import MemoryRetention, erase_turns, expire
+from daemon.memory.people.retention import erase_turns, prune
 from daemon.memory.queues.feedback import withdraw_reply
 from daemon.memory.stream.authority import unfit_until
 from daemon.memory.stream.keeping import CycleThoughts
@@ -246,9 +246,9 @@ async def test_it_is_kept_for_as_long_as_turns_are(soul: Thinker, clock: FakeClo
     await soul.thinks("old", DM, MINE)
     await clock.sleep(7 * DAY / 1000)
     await soul.thinks("new", OPEN, EVERYBODY)
-    await expire(soul.database, clock, MemoryRetention(facts=6))
+    await prune(soul.database, clock, {"fact_days": 6})
     assert list((await soul.words()).values()) == ["old", "new"]
-    await expire(soul.database, clock, MemoryRetention(turns=6))
+    await prune(soul.database, clock, {"turn_days": 6})
     assert list((await soul.words()).values()) == ["", "new"]
     assert look(path, "SELECT count(*) FROM thoughts") == [(2,)]
 

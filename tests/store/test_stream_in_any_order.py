@@ -17,7 +17,7 @@ from daemon.core.lineage import author_id, message_id
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import open_database
 from daemon.memory.people.erasure import Spared, erase
-from daemon.memory.people.retention import MemoryRetention, expire
+from daemon.memory.people.retention import prune
 from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted, edited, thread
@@ -35,7 +35,7 @@ ROOMS: dict[ConversationKey, Readers] = {
 }
 WHERE = st.sampled_from(sorted(ROOMS, key=str))
 WHO = st.sampled_from(("U1", "U2"))
-KEPT, FOUR_DAYS = MemoryRetention(turns=6), 4 * 86_400.0
+KEPT, FOUR_DAYS = {"turn_days": 6}, 4 * 86_400.0
 LONG_AGO = re.compile(r"w\d+x")
 
 
@@ -134,7 +134,7 @@ class Streams(RuleBasedStateMachine):
     @rule()
     def days_pass(self) -> None:
         self.do(self.clock.sleep(FOUR_DAYS))
-        self.do(expire(self.soul.database, self.clock, KEPT))
+        self.do(prune(self.soul.database, self.clock, KEPT))
         left = " ".join(str(body) for (body,) in look(self.path, "SELECT body FROM turns WHERE speaker = 'person'"))
         self.aged = {one.word for one in self.posted if one.heard} - set(LONG_AGO.findall(left))
 

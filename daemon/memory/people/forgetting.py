@@ -6,7 +6,6 @@ transaction deleted everything. `done`: no page of a file holds the words any mo
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -47,18 +46,6 @@ _PEOPLE: Final = """
     UNION SELECT k.person, w.workspace FROM keys k CROSS JOIN (SELECT DISTINCT workspace FROM conversations
       UNION SELECT workspace FROM presence UNION SELECT workspace FROM sessions) w WHERE k.person <> ''
 """
-
-
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """A row of `tombstones` that is not done."""
-
-    id: str
-    workspace: str
-    person: str
-    state: str
-    spared: Spared
-    said_ms: int
 
 
 class ForgettingPeople:
@@ -121,7 +108,7 @@ class ForgettingPeople:
         later. Raises StoreError.
         """
         while (order := await self._order(order_id)) is not None:
-            if order.state == "asked":
+            if order["state"] == "asked":
                 stones = await self._database.read(all_tombstones)
                 await in_background(partial(write_file, self._folder, stones))
                 repeats = await self._take_out(order)
@@ -129,9 +116,9 @@ class ForgettingPeople:
                 self._ring()
                 stones = await self._database.read(all_tombstones)
                 await in_background(partial(write_file, self._folder, stones))
-                self._emit("memory.person_erased", order=order.id)
+                self._emit("memory.person_erased", order=order_id)
             elif not await self._clear(order):
-                self._emit("memory.wiping_waits", order=order.id)
+                self._emit("memory.wiping_waits", order=order_id)
                 break
         row = await self._database.one("SELECT stores FROM tombstones WHERE id = :id", id=order_id)
         return dict(json.loads(row["stores"])) if row else {}
@@ -167,14 +154,13 @@ class ForgettingPeople:
         )
         return [row["id"] for row in rows]
 
-    async def _order(self, order_id: str) -> _Order | None:
-        row = await self._database.one("SELECT * FROM tombstones WHERE id = :id AND state <> 'done'", id=order_id)
-        return _read(row) if row else None
+    async def _order(self, order_id: str) -> sqlite3.Row | None:
+        return await self._database.one("SELECT * FROM tombstones WHERE id = :id AND state <> 'done'", id=order_id)
 
-    async def _take_out(self, order: _Order) -> Repeats:
+    async def _take_out(self, order: sqlite3.Row) -> Repeats:
         """Remove the turns from the index in short transactions. Return the soul's repeats, which are deleted too."""
-        theirs = await self._database.read(partial(turns_of, workspace=order.workspace, person=order.person))
-        repeats = await find_repeats(self._database.read, order.workspace, order.person, theirs)
+        theirs = await self._database.read(partial(turns_of, workspace=order["workspace"], person=order["person"]))
+        repeats = await find_repeats(self._database.rows, order["workspace"], order["person"], theirs)
         seqs = [*theirs, *repeats.turns]
         for start in range(0, len(seqs), _AT_ONCE):
             began = self._clock.monotonic()
@@ -182,17 +168,14 @@ class ForgettingPeople:
             await self._clock.sleep(_REST * (self._clock.monotonic() - began))
         return repeats
 
-    async def _clear(self, order: _Order) -> bool:
+    async def _clear(self, order: sqlite3.Row) -> bool:
         """Wipe deleted words from the pages of files, and files without a row. Return False if some are left."""
         await wipe(self._database, self._clock)
-        gone = await self._database.one("SELECT gone FROM tombstones WHERE id = :id", id=order.id)
-        await clear_leftovers(
-            self._database, self._clock, self._folder, self._index, json.loads(gone["gone"]) if gone else []
-        )
-        await self._database.run("UPDATE tombstones SET person = '', gone = '[]' WHERE id = :id", id=order.id)
+        await clear_leftovers(self._database, self._clock, self._folder, self._index, json.loads(order["gone"]))
+        await self._database.run("UPDATE tombstones SET person = '', gone = '[]' WHERE id = :id", id=order["id"])
         if await self._database.checkpoint(whole=True):
             return False
-        await self._database.run("UPDATE tombstones SET state = 'done' WHERE id = :id", id=order.id)
+        await self._database.run("UPDATE tombstones SET state = 'done' WHERE id = :id", id=order["id"])
         return True
 
 
@@ -205,10 +188,9 @@ def forget_again(connection: sqlite3.Connection, folder: Path, now: int) -> int:
 
     async def unit(transaction: Transaction) -> int:
         number = await _adopt(transaction, stones, now)
-        for row in await transaction.rows("SELECT * FROM tombstones WHERE state = 'asked'"):
-            order = _read(row)
-            theirs = await turns_of(transaction, order.workspace, order.person)
-            repeats = await find_repeats(lambda unit: unit(transaction), order.workspace, order.person, theirs)
+        for order in await transaction.rows("SELECT * FROM tombstones WHERE state = 'asked'"):
+            theirs = await turns_of(transaction, order["workspace"], order["person"])
+            repeats = await find_repeats(transaction.rows, order["workspace"], order["person"], theirs)
             await _erase(transaction, order, now, repeats)
         return number
 
@@ -224,21 +206,22 @@ async def workspaces_of(database: Database, person: str) -> list[str]:
     return [row["workspace"] for row in rows]
 
 
-async def _erase(transaction: Transaction, order: _Order, now: int, repeats: Repeats) -> None:
+async def _erase(transaction: Transaction, order: sqlite3.Row, now: int, repeats: Repeats) -> None:
     """Delete all rows of one person, once. The tombstone covers everything stored up to now."""
     claimed = await transaction.one(
         "UPDATE tombstones SET state = 'erased', forgotten_ms = :now WHERE id = :id AND state = 'asked' RETURNING id",
         now=now,
-        id=order.id,
+        id=order["id"],
     )
     if claimed is None:
         return  # another daemon was first
-    erased = await erase(transaction, order.workspace, order.person, order.spared, now, order.said_ms, repeats)
+    spared, said_ms = Spared(*json.loads(order["spared"])), order["said_ms"]
+    erased = await erase(transaction, order["workspace"], order["person"], spared, now, said_ms, repeats)
     await transaction.run(
         "UPDATE tombstones SET stores = :stores, gone = :gone WHERE id = :id",
         stores=as_json(dict(erased.stores)),
         gone=as_json(list(erased.gone)),
-        id=order.id,
+        id=order["id"],
     )
 
 
@@ -274,9 +257,3 @@ async def _put(transaction: Transaction, stone: Tombstone, person: str, spared: 
 
 def _spared(spared: Spared) -> str:
     return as_json([spared.conversation, spared.message])
-
-
-def _read(row: sqlite3.Row) -> _Order:
-    return _Order(
-        row["id"], row["workspace"], row["person"], row["state"], Spared(*json.loads(row["spared"])), row["said_ms"]
-    )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
@@ -12,11 +13,11 @@ from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Relation
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
-from daemon.memory.people.own_facts import OWN_FACT
 from daemon.memory.people.standing import Belief, beliefs_about
-from daemon.memory.people.unsaying import each_once
+from daemon.memory.people.unsaying import OWN_FACT, each_once
 from daemon.memory.reader_codes import heard_by, record_heard_by
 from daemon.memory.records import JSONObject, read_row
+from daemon.memory.tables import TABLES
 from daemon.memory.worker_store import WorkerStore
 
 SESSIONS_OF_PERSON: Final = "SELECT 'session.' || id AS author FROM keys WHERE person = :person"
@@ -179,7 +180,7 @@ class KnownOfPerson(WorkerStore):
             readers, where, audience="t.audience", channel="c.channel", thought_before="t.readers"
         )
         known, of_records = record_heard_by(readers, where)
-        values |= {**of_thoughts, **of_records, "person": person, **self._worker.scope}
+        values |= {**of_thoughts, **of_records, "person": person, "names": json.dumps([person]), **self._worker.scope}
         besides = await self.besides(person, readers, where)
         return {
             "person": person,
@@ -190,15 +191,11 @@ class KnownOfPerson(WorkerStore):
                 for one in await self.beliefs(person, readers, where)
             ],
             "messages": await self._all(_MESSAGES.format(heard=heard), values),
-            "reminders": await self._all(_REMINDERS, values),
             "intentions": await self._all(_INTENDED.format(heard=thought), values),
             "goals": await self._all(_GOALS.format(heard=thought), values),
-            "invitation": await self._all(_INVITATION, values),
-            "written_unasked": await self._all(_UNASKED, values),
             "expectations": await self._all(_EXPECTED.format(heard=thought), values),
             "records": await self._all(_RECORDS.format(heard=known), values),
-            "visits": await self._all(_VISITS, values),
-            "remembering": await self._all(_STANDING, values),
+            **{name: await self._all(sql, values) for name, sql in _OWN.items()},
         }
 
     async def _all(self, sql: str, values: Mapping[str, object]) -> Sequence[JSONObject]:
@@ -216,6 +213,14 @@ _LAST_SAID: Final = """
     WHERE i.conversation = :id AND i.author = :person AND i.state = 'answered'
     ORDER BY i.received_ms DESC, i.ts DESC LIMIT 1
     """
+_OWN: Final = MappingProxyType(
+    {
+        name: f"SELECT {columns} FROM {table.name} WHERE soul = :soul AND {table.owned} AND {which}"  # noqa: S608 - declared there
+        for table in TABLES
+        if table.export
+        for name, columns, which in (table.export,)
+    }
+)
 _MESSAGES: Final = f"""
     SELECT t.speaker, t.body AS text, t.said_ms, c.channel, c.thread FROM turns t
     JOIN conversations c ON c.id = t.conversation
@@ -224,10 +229,6 @@ _MESSAGES: Final = f"""
         (SELECT trace_id FROM turns WHERE author IN ({NAMES_OF_PERSON}) AND speaker <> 'soul')))
     ORDER BY t.seq
     """  # noqa: S608 - a constant
-_REMINDERS: Final = """
-    SELECT content AS text, cue AS waits_for, due_ms, every, state FROM intentions
-    WHERE behalf = :person AND soul = :soul AND workspace = :workspace AND slot LIKE 'reminder-%' ORDER BY due_ms
-    """
 _INTENDED: Final = """
     SELECT i.content AS text, i.due_ms, i.state FROM intentions i JOIN conversations c ON c.id = i.conversation
       JOIN thoughts t ON t.id = substr(i.id, 1, instr(i.id, '-') - 1)
@@ -241,14 +242,6 @@ _GOALS: Final = f"""
     WHERE (t.behalf = :person OR t.conversation IN ({PRIVATE})) AND t.soul = :soul AND t.workspace = :workspace
       AND {{heard}} ORDER BY t.seq
     """  # noqa: S608 - a constant; the reason of a later change may be of a narrower talk
-_INVITATION: Final = """
-    SELECT state, how, until_ms, asked_ms, at_ms FROM invitations
-    WHERE who = :person AND soul = :soul AND workspace = :workspace
-    """
-_UNASKED: Final = """
-    SELECT at_ms, promised, disliked AS unwanted FROM initiatives
-    WHERE person = :person AND soul = :soul AND workspace = :workspace ORDER BY seq
-    """
 _EXPECTED: Final = f"""
     SELECT t.id, t.what AS text, t.timeframe, t.confidence, t.state, t.made_ms, t.due_ms, t.scored_ms FROM predictions t
       JOIN conversations c ON c.id = t.conversation JOIN thoughts h ON h.id = t.thought
@@ -260,13 +253,6 @@ _RECORDS: Final = """
     SELECT r.kind, r.text, r.at_ms, r.trust FROM records r
     WHERE r.person = :person AND r.soul = :soul AND r.workspace = :workspace
       AND r.kind NOT IN ('fact', 'journal') AND {heard} ORDER BY r.seq
-    """
-_VISITS: Final = """
-    SELECT audience, name, visits, interactions, seen_ms FROM user_models
-    WHERE person = :person AND soul = :soul AND workspace = :workspace ORDER BY audience
-    """
-_STANDING: Final = """
-    SELECT paused_ms, informed_ms FROM remembering WHERE person = :person AND soul = :soul AND workspace = :workspace
     """
 
 

@@ -12,7 +12,6 @@ from daemon.core.sessions import key_of
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import RecordKind
-from daemon.memory.knowledge.records.ledger import forget_salts
 from daemon.memory.knowledge.records.links import DERIVING, origin_of, turn_seq
 from daemon.memory.records import Speaks
 
@@ -70,25 +69,6 @@ async def record_readings(
             person=person,
             now=now,
         )
-
-
-async def forget_readings(transaction: Transaction, workspace: str, person: str) -> int:
-    """Remove a person from the records, and return the number of rows."""
-    rows = await transaction.rows(
-        """
-        UPDATE audit SET object = iif(object = :person, '', object), actor = iif(actor = :person, '', actor)
-        WHERE object = :person OR actor = :person RETURNING seq
-        """,
-        person=person,
-    )
-    for row in rows:
-        await forget_salts(transaction, f"audit {row['seq']}")
-    told = await transaction.rows(
-        "DELETE FROM word_readings WHERE workspace = :workspace AND person = :person RETURNING 1",
-        workspace=workspace,
-        person=person,
-    )
-    return len(rows) + len(told)
 
 
 async def _one(transaction: Transaction, name: str) -> Worded | None:

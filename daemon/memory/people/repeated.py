@@ -11,15 +11,20 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
+from daemon.core.contexts import OPERATOR
+from daemon.core.lineage import context_id
 from daemon.core.perception import ConversationKey
 from daemon.core.words import spans_of, words_of
-from daemon.memory.database import Transaction, Unit
+from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.people.known import NAMES_OF_PERSON
 from daemon.memory.records import IN_PRIVATE
+from daemon.memory.row_conditions import EMPTIED, REDACTED
 from daemon.memory.stream.emptying import empty_thoughts_on
+from daemon.memory.tables import TABLES, Table
 
-Read = Callable[[Unit[list[sqlite3.Row]]], Awaitable[list[sqlite3.Row]]]
+Rows = Callable[..., Awaitable[list[sqlite3.Row]]]
+"""`rows` of a database or a transaction."""
 
 _LETTERS: Final = 4  # a shorter word of an alphabet never counts as a person's own
 _AT_ONCE: Final = 500  # rows of one read, which has to be short
@@ -42,24 +47,29 @@ class Repeats:
     def holds_one(self, *texts: str) -> bool:
         return any(not self.words.isdisjoint(words_of(text)) for text in texts)
 
-    def without_them(self, value: Any) -> Any:  # noqa: ANN401  # any JSON value
-        """Return a text, or all texts of a JSON value, without the person's own words."""
+    def without_them(self, value: Any, *, names: bool = False) -> Any:  # noqa: ANN401  # any JSON value
+        """Return a text, or all texts of a JSON value, without the person's own words.
+
+        With `names` those of fields too, where people and souls chose them.
+        """
         if isinstance(value, str):
             places = [(start, end) for word, start, end in spans_of(value) if word in self.words]
             for start, end in reversed(places):
                 value = f"{value[:start]}…{value[end:]}"
             return value
         if isinstance(value, list):
-            return [self.without_them(one) for one in value]
-        return {name: self.without_them(one) for name, one in value.items()} if isinstance(value, dict) else value
+            return [self.without_them(one, names=names) for one in value]
+        if not isinstance(value, dict):
+            return value
+        return {self.without_them(key) if names else key: self.without_them(value[key], names=names) for key in value}
 
 
 NO_REPEATS: Final = Repeats()
 
 
-async def find_repeats(read: Read, workspace: str, person: str, theirs: Sequence[int]) -> Repeats:
+async def find_repeats(rows: Rows, workspace: str, person: str, theirs: Sequence[int]) -> Repeats:
     """Find the repeats in many short reads. `theirs` are the numbers of the turns to delete anyway."""
-    looking = _Looking(read, workspace, person)
+    looking = _Looking(rows, workspace, person)
     (newest,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM turns")
     (post,) = await looking.rows("SELECT coalesce(max(seq), 0) AS seq FROM outbox")
     if not (words := await looking.own_words(theirs)):
@@ -83,31 +93,13 @@ async def repeats_since(transaction: Transaction, workspace: str, before: Repeat
     return frozenset(row["seq"] for row in rows if before.holds_one(row["body"]))
 
 
-async def conversations_of(transaction: Transaction, turns: Iterable[int]) -> list[str]:
-    """Return the conversations of turns."""
-    rows = await transaction.rows(
-        "SELECT DISTINCT conversation FROM turns WHERE seq IN (SELECT value FROM json_each(:seqs))",
-        seqs=json.dumps(sorted(turns)),
-    )
-    return [row["conversation"] for row in rows]
-
-
 async def erase_repeats(transaction: Transaction, conversations: Sequence[str], found: Repeats, now: int) -> None:
-    """Remove the words from the conversations' rows other than turns: posts, reminders, requests and states."""
+    """Remove the words from rows other than turns: posts, reminders, requests, notes and shared contexts."""
     if not found.words:
         return
-    among = {"ids": json.dumps(list(conversations))}
-    for table, key, columns, statement in _KEPT:
-        rows = await transaction.rows(
-            f"SELECT {key} AS key, {columns} FROM {table} "  # noqa: S608 - literals of this module
-            "WHERE conversation IN (SELECT value FROM json_each(:ids))",
-            **among,
-        )
-        for row in rows:
-            if found.holds_one(*(str(row[name]) for name in columns.split(", "))):
-                await transaction.run(statement, key=row["key"], **({"now": now} if ":now" in statement else {}))
-    await _redact_intentions(transaction, found, among["ids"])
-    await _redact_notes(transaction, found)
+    for table in TABLES:
+        if table.repeats is not None:
+            await _leave_out(transaction, table, *table.repeats, conversations, found, now)
     posts = await transaction.rows(
         _THESE_POSTS,
         seqs=json.dumps(sorted(found.posts)),
@@ -117,31 +109,39 @@ async def erase_repeats(transaction: Transaction, conversations: Sequence[str], 
     for row in posts:
         if found.holds_one(row["body"]):
             await transaction.run(_BLANK_POST, key=row["id"], now=now)
+    await _redact_notes(transaction, found)
+    await _redact_contexts(transaction, found, now)
 
 
-async def _redact_intentions(transaction: Transaction, found: Repeats, conversations: str) -> None:
-    """Remove the words from others' waiting and just fired reminders, which stay."""
-    for table, text, which in (("intentions", "content", "1"), ("inbox", "body", "modality = 'time'")):
-        rows = await transaction.rows(
-            f"SELECT id, {text} AS said, params FROM {table} WHERE {which} "  # noqa: S608 - literals
-            "AND conversation IN (SELECT value FROM json_each(:ids))",
-            ids=conversations,
-        )
-        for row in rows:
-            if found.holds_one(row["said"], row["params"]):
-                await transaction.run(
-                    f"UPDATE {table} SET {text} = :said, params = :params WHERE id = :id",  # noqa: S608 - literals
-                    said=found.without_them(row["said"]),
-                    params=_redacted(row["params"], found),
-                    id=row["id"],
-                )
+async def _leave_out(  # noqa: PLR0917 - one of each
+    transaction: Transaction,
+    table: Table,
+    which: str,
+    change: str,
+    conversations: Sequence[str],
+    found: Repeats,
+    now: int,
+) -> None:
+    """Change or delete the rows of conversations that repeat the words, or take these out."""
+    rows = await transaction.rows(
+        f"SELECT {table.key} AS key, {', '.join(table.words.split())} FROM {table.name} "  # noqa: S608 - declared there
+        f"WHERE {which} AND conversation IN (SELECT value FROM json_each(:ids))",
+        ids=json.dumps(list(conversations)),
+    )
+    act = f"UPDATE {table.name} SET {change}" if change else f"DELETE FROM {table.name}"  # noqa: S608 - declared there
+    for row in rows:
+        texts = {name: str(row[name]) for name in table.words.split()}
+        if found.holds_one(*texts.values()):
+            plain = {name: _redacted(text, found) for name, text in texts.items()} if change == REDACTED else {}
+            taken = f"UPDATE {table.name} SET {', '.join(f'{name} = :{name}' for name in plain)}" if plain else act  # noqa: S608 - declared there
+            await transaction.run(f"{taken} WHERE {table.key} = :key", key=row["key"], now=now, **plain)
 
 
-def _redacted(params: str, found: Repeats) -> str:
+def _redacted(text: str, found: Repeats) -> str:
     try:
-        return json.dumps(found.without_them(json.loads(params)))
+        return json.dumps(found.without_them(json.loads(text))) if text[:1] in {"{", "["} else found.without_them(text)
     except ValueError:
-        return "{}"
+        return str(found.without_them(text))
 
 
 async def _redact_notes(transaction: Transaction, found: Repeats) -> None:
@@ -153,16 +153,44 @@ async def _redact_notes(transaction: Transaction, found: Repeats) -> None:
             await empty_thoughts_on(transaction, [row["id"]])
 
 
-EMPTIED: Final = """
-    body = '', cleared = CASE WHEN state = 'drafting' THEN cleared ELSE 1 END,
-    settled_ms = CASE WHEN state IN ('drafting', 'sending') THEN settled_ms ELSE coalesce(settled_ms, :now) END,
-    state = CASE WHEN state = 'pending' THEN 'dropped' ELSE state END
-"""
-"""SQL assignments for a post whose words are forgotten.
+async def _redact_contexts(transaction: Transaction, found: Repeats, now: int) -> None:
+    """Remove the words from shared contexts, as a soul may have taken them from the person's messages.
 
-A post that is being sent may arrive all the same: the courier notices and ends it. The following cycle ends a draft,
-which has no words yet.
-"""
+    Old versions lose the words in place and are marked as redacted. The newest becomes a new version in the admin's
+    name: watchers receive it, and writers with an old version are refused.
+    """
+
+    def without(data: str) -> str:
+        return json.dumps(found.without_them(json.loads(data), names=True), ensure_ascii=False, sort_keys=True)
+
+    changed = set[str]()
+    for row in await transaction.rows("SELECT context_key, version, data FROM shared_context_history"):
+        if found.holds_one(row["data"]):
+            changed.add(row["context_key"])
+            await transaction.run(
+                "UPDATE shared_context_history SET data = :data, redacted = 1 "
+                "WHERE context_key = :key AND version = :version",
+                data=without(row["data"]),
+                key=row["context_key"],
+                version=row["version"],
+            )
+    for row in await transaction.rows("SELECT context_key, version, data FROM shared_context"):
+        if found.holds_one(row["data"]):
+            new = {"data": without(row["data"]), "version": row["version"] + 1, "author": OPERATOR}
+            await transaction.run(
+                """
+                UPDATE shared_context SET data = :data, version = :version, author = :author, updated_ms = :now
+                WHERE context_key = :key
+                """,
+                key=row["context_key"],
+                now=now,
+                **new,
+            )
+            await transaction.insert("shared_context_history", context_key=row["context_key"], at_ms=now, **new)
+            changed.add(row["context_key"])
+    await empty_thoughts_on(transaction, map(context_id, sorted(changed)))
+
+
 _BLANK_POST: Final = f"UPDATE outbox SET {EMPTIED} WHERE id = :key"  # noqa: S608 - a constant
 _THERE: Final = f"""
     (instr(o.id, '{IN_PRIVATE}') > 0 OR c.channel IN (SELECT value FROM json_each(:channels)))
@@ -174,21 +202,9 @@ _THESE_POSTS: Final = f"""
     """  # noqa: S608 - constants
 
 
-_KEPT: Final = (
-    (
-        "outbox",
-        "id",
-        "body",
-        _BLANK_POST,
-    ),
-    ("approvals", "id", "arguments", "DELETE FROM approvals WHERE id = :key"),
-    ("transitions", "seq", "reason, params", "DELETE FROM transitions WHERE seq = :key"),
-)
-
-
 @dataclass
 class _Looking:
-    read: Read
+    rows: Rows
     workspace: str
     person: str
     _seen: set[str] = field(default_factory=set)
@@ -197,12 +213,6 @@ class _Looking:
     @property
     def channels(self) -> frozenset[str]:
         return frozenset(ConversationKey.parse(one).channel for one in self._where)
-
-    async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        async def unit(transaction: Transaction) -> list[sqlite3.Row]:
-            return await transaction.rows(sql, **values)
-
-        return await self.read(unit)
 
     async def own_words(self, theirs: Sequence[int]) -> frozenset[str]:
         """Return the words that only the person and their sessions said."""

@@ -1,5 +1,6 @@
 """The search for leftovers of a forgotten person in rows and in the bytes of files, and their removal."""
 
+import json
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
@@ -12,13 +13,14 @@ from daemon.core.errors import StoreError
 from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.mirror_folders import delete_mirrors
-from daemon.memory.people.erasure import OF_THIS_WORKSPACE, turns_of
+from daemon.memory.people.erasure import turns_of
 from daemon.memory.people.known import NAMES_OF_PERSON, PRIVATE
 from daemon.memory.retrieval.chroma_shelves import FOLDERS
 from daemon.memory.retrieval.keeper import owned
 from daemon.memory.retrieval.sources import Order
 from daemon.memory.retrieval.vector_file import VectorFile
 from daemon.memory.retrieval.vectors import FILE
+from daemon.memory.tables import TABLES
 
 _MOST: Final = 200  # texts that are looked for
 _LEAST: Final = 12  # characters; a shorter text says nothing
@@ -26,24 +28,6 @@ _READ: Final = 4 * 2**20  # bytes at a time
 _LONGEST: Final = 200  # characters of a text that are looked for
 _APART: Final = ("backups",)  # folders whose contents stay until they are replaced, as the person reads
 
-_ROWS: Final = f"""
-    SELECT (SELECT count(*) FROM turns t JOIN conversations c ON c.id = t.conversation
-            WHERE t.author IN ({NAMES_OF_PERSON}) AND t.speaker <> 'soul' AND c.workspace = :workspace)
-      + (SELECT count(*) FROM records WHERE person = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM user_models WHERE person = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM user_model_history WHERE person = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM inbox WHERE author = :person AND workspace = :workspace AND body <> '')
-      + (SELECT count(*) FROM intentions WHERE behalf = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM goals WHERE workspace = :workspace
-         AND (behalf = :person OR instr(goal, :person) > 0 OR instr(why, :person) > 0))
-      + (SELECT count(*) FROM shared_messages WHERE behalf = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM bound_threads WHERE person = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM person_zones WHERE person = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM looked_through l JOIN conversations c ON c.id = l.conversation
-         WHERE l.person = :person AND c.workspace = :workspace)
-      + (SELECT count(*) FROM sessions WHERE person = :person AND workspace = :workspace)
-      + (SELECT count(*) FROM keys WHERE {OF_THIS_WORKSPACE}) AS number
-"""  # noqa: S608 - a constant
 _THEIRS: Final = f"""
     SELECT text FROM (SELECT DISTINCT substr(body, 1, :longest) AS text FROM turns
     WHERE seq IN (SELECT value FROM json_each(:seqs)) AND length(body) >= :least AND instr(body, ' ') > 0
@@ -76,10 +60,19 @@ async def texts_of(database: Database, workspace: str, person: str) -> tuple[str
 
 async def residues(database: Database, folder: Path, workspace: str, person: str, texts: Sequence[str]) -> int:
     """Count rows and files with leftovers. Texts that others said, too, don't count. Raises StoreError or OSError."""
-    row = await database.one(_ROWS, person=person, workspace=workspace)
-    assert row is not None  # it has no FROM
+    rows = await database.read(partial(_rows_of, workspace=workspace, person=person))
     alone = await _said_by_no_other(database, texts)
-    found: int = row["number"] + await in_background(partial(_files_with, folder, [text.encode() for text in alone]))
+    return rows + await in_background(partial(_files_with, folder, [text.encode() for text in alone]))
+
+
+async def _rows_of(transaction: Transaction, workspace: str, person: str) -> int:
+    names = [row[0] for row in await transaction.rows(NAMES_OF_PERSON, person=person)]
+    who = {"person": person, "workspace": workspace, "names": json.dumps(names), "spared": "", "said": 0}
+    found = 0
+    for table in TABLES:
+        if table.owned:
+            (row,) = await transaction.rows(f"SELECT count(*) FROM {table.name} WHERE {table.owned}", **who)  # noqa: S608 - literals
+            found += row[0]
     return found
 
 

@@ -1,78 +1,30 @@
-"""The deletion of memories older than their limits, by the age of the message or note."""
+"""The deletion of what is older than its limits, and of what is said while remembering is paused.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Readers find the rows, some hundreds at a time, along an index on their age. The writer changes them by key in short
+transactions with pauses. No scan ever holds the write lock.
+"""
+
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from daemon.core.errors import StoreError
+from daemon.core.ports import DutyTurn
 from daemon.core.ports.services import Clock, Emit
-from daemon.core.questions import BUTTON
-from daemon.core.words import words_of
-from daemon.memory.bound_threads import unbind_all
-from daemon.memory.database import Database, Transaction, Unit
+from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.forgetting import forget_heard
 from daemon.memory.knowledge.records.forget import forget, forget_adrift
 from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.turns import forget_summary
-from daemon.memory.people.repeated import EMPTIED
 from daemon.memory.records import Speaks, as_json
-from daemon.memory.stream.emptying import empty_thoughts_before, note_aged
-
-
-async def drop_faded(transaction: Transaction, now: int, most: int) -> int:
-    """Drop expired beliefs about people, old versions included, and return their number."""
-    return await _drop(transaction, "until_ms <= :until", now, most)
-
-
-async def drop_old_parts(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop old statements about the soul or its world (not values or its own text), and return their number."""
-    return await _drop(transaction, "audience <> '' AND at_ms < :until", before_ms, most)
-
-
-async def drop_old_goals(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Drop an admin's goals that were closed before a moment, and return their number."""
-    rows = await transaction.rows(
-        """
-        DELETE FROM goals WHERE seq IN
-          (SELECT seq FROM goals WHERE thought = '' AND closed_ms < :before LIMIT :most) RETURNING seq
-        """,
-        before=before_ms,
-        most=most,
-    )
-    return len(rows)
-
-
-async def _drop(transaction: Transaction, which: str, until: int, most: int) -> int:
-    rows = await transaction.rows(
-        f"""
-        DELETE FROM mind_documents WHERE seq IN (SELECT seq FROM mind_documents WHERE {which} LIMIT :most)
-        RETURNING seq
-        """,  # noqa: S608 - literals of this module
-        until=until,
-        most=most,
-    )
-    return len(rows)
-
+from daemon.memory.row_conditions import ITS_PARTS
+from daemon.memory.spending.costs import sum_up_calls
+from daemon.memory.stream.emptying import empty_by_age, note_aged
+from daemon.memory.tables import TABLES, Age, Table
 
 _EVERY_S: Final = 30.0
-_AT_ONCE: Final = 50  # turns in one transaction, which has to be short
-ITS_PARTS: Final = """
-  SELECT p.id FROM inbox i CROSS JOIN outbox p ON p.conversation = i.conversation
-    AND p.id >= substr(i.answered_by, 1, length(i.answered_by) - 1)
-    AND p.id < substr(i.answered_by, 1, length(i.answered_by) - 1) || ':'
-  WHERE i.answered_by IS NOT NULL AND
-"""
-"""SQL before a condition on rows `i` of `inbox`: the parts of their replies in `outbox`.
-
-The first part has the key `…#0`. Parts are found by key: digits follow `#`, and `:` sorts after digits. Write `+state`
-in a further condition, or SQLite scans all posts of a state instead.
-"""
-
-ENDED: Final = "+state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')"
-"""A condition in SQL: the post is over, sent or not."""
-
+_AT_ONCE: Final = 50  # rows in one transaction, which has to be short
 _SILENT: Final = """
     SELECT p.conversation, max(p.said_ms) AS said_ms FROM turns p WHERE p.passing = 1
       AND p.conversation NOT IN (SELECT value FROM json_each(:failed))
@@ -112,15 +64,7 @@ async def erase_turns(
         await forget_summary(transaction, conversation, first)
         await forget_heard(transaction, conversation, first, now, aged=aged)
     for _, conversation, _, ts in rows:
-        await transaction.run(
-            f"""
-            UPDATE outbox SET body = '', cleared = 1
-            WHERE conversation = :id AND {ENDED}
-              AND id IN ({ITS_PARTS} i.conversation = :id AND i.ts = :ts)
-            """,  # noqa: S608 - a constant of this module
-            id=conversation,
-            ts=ts,
-        )
+        await blank_reply(transaction, conversation, ts)
         await transaction.run(
             """
             UPDATE inbox SET body = '', envelope = '{}', params = '{}', cleared = 1, aside = 0
@@ -131,6 +75,18 @@ async def erase_turns(
         )
     await forget(transaction, [turn_id(Speaks(speaker), seq) for seq, _, speaker, _ in rows], now, why, aged=aged)
     await delete_these(transaction, [row[0] for row in rows], now, why)
+
+
+async def blank_reply(transaction: Transaction, conversation: str, ts: str) -> None:
+    """Blank the posts of the reply to a message that are over, sent or not."""
+    await transaction.run(
+        f"""
+        UPDATE outbox SET body = '', cleared = 1 WHERE +state IN ('sent', 'expired', 'dropped', 'dead', 'unknown')
+          AND conversation = :id AND id IN ({ITS_PARTS} i.conversation = :id AND i.ts = :ts)
+        """,  # noqa: S608 - a constant
+        id=conversation,
+        ts=ts,
+    )
 
 
 async def erase_what_passes(database: Database, clock: Clock, emit: Emit, *, silence_ms: int) -> None:
@@ -160,135 +116,84 @@ async def _erase_some(transaction: Transaction, conversation: str, now: int) -> 
     return len(rows)
 
 
-_RETAINS_EVERY_S: Final = 3600.0
-_AGED_AT_ONCE: Final = 20  # in one transaction, which has to be short
-_REST: Final = 4.0  # times as long as a transaction took
+PRUNED_EVERY_S: Final = 3600.0
+SETTINGS: Final = frozenset(age.setting for table in TABLES for age in table.ages if age.setting)
+"""The settings with the days for which rows are kept, 0 for ever."""
+
+_LOOKED_AT: Final = 500  # rows in one read
+_FEW: Final = 20  # rows in one transaction from which much else is made
+_LEAST_REST_S: Final = 0.05
+_REST: Final = 4  # times as long as a transaction took; a slow disk gets longer rests
 _DAY_MS: Final = 86_400_000
 _WHY: Final = "older than it is kept for"
+_THESE_TURNS: Final = """
+    SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys)) ORDER BY seq
+    """
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRetention:
-    """The days for which each kind is kept, 0 for ever."""
-
-    turns: int = 0
-    facts: int = 0
-    episodes: int = 0
-    senses: int = 0
-    journal: int = 0
-
-
-async def expire(database: Database, clock: Clock, kept: MemoryRetention) -> int:
-    """Erase expired memories, and return the number of turns and records. Raises StoreError."""
-    now, total = clock.now_ms(), 0
-    await _while_any(database, clock, partial(drop_faded, now=now, most=_AGED_AT_ONCE))
-    if kept.turns:
-        before = now - kept.turns * _DAY_MS
-        total += await _while_any(database, clock, partial(_old_turns, now=now, before=before))
-        await _while_any(database, clock, partial(empty_thoughts_before, before_ms=before, most=_AGED_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_parts, before_ms=before, most=_AGED_AT_ONCE))
-        await _while_any(database, clock, partial(drop_old_goals, before_ms=before, most=_AGED_AT_ONCE))
-    for days, which in (
-        (kept.facts, "kind = 'fact' AND id IN (SELECT id FROM facts WHERE valid_until_ms < :before)"),
-        (kept.episodes, "kind IN ('episode', 'core', 'sphere') AND at_ms < :before"),
-        (kept.senses, "kind = 'sense' AND at_ms < :before"),
-        (kept.journal, "kind = 'journal' AND at_ms < :before"),
-    ):
-        if days:
-            unit = partial(_old_records, which=which, now=now, before=now - days * _DAY_MS)
-            total += await _while_any(database, clock, unit)
+async def prune(database: Database, clock: Clock, days: Mapping[str, int]) -> int:
+    """Delete or change rows older than the days of their settings. Return the number of rows. Raises StoreError."""
+    total = 0
+    for table in TABLES:
+        for age in table.ages:
+            kept = days.get(age.setting, 0)
+            if kept or not age.setting:
+                total += await _follow(database, clock, table, age, clock.now_ms() - kept * _DAY_MS + (not age.setting))
     return total
 
 
-async def expire_periodically(database: Database, kept: MemoryRetention, clock: Clock, emit: Emit) -> None:
-    """Erase expired memories at once and then every hour, until cancelled."""
+async def prune_periodically(
+    database: Database, days: Mapping[str, int], clock: Clock, emit: Emit, turn: DutyTurn
+) -> None:
+    """Prune until cancelled, at each turn of this daemon: one of several has it every PRUNED_EVERY_S seconds."""
     while True:
+        pause = PRUNED_EVERY_S
         try:
-            if gone := await expire(database, clock, kept):
-                emit("memory.expired", number=gone)
+            async with turn() as wait:
+                if wait:
+                    pause = wait
+                elif gone := await prune(database, clock, days):
+                    emit("memory.pruned", rows=gone)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)
-        await clock.sleep(_RETAINS_EVERY_S)
+        await clock.sleep(pause)
 
 
-async def _while_any(database: Database, clock: Clock, unit: Unit[int]) -> int:
-    total, began = 0, clock.monotonic()
-    while gone := await database.write(unit):
-        total += gone
-        await clock.sleep(_REST * (clock.monotonic() - began))
-        began = clock.monotonic()
-    return total
+async def _follow(database: Database, clock: Clock, table: Table, age: Age, before_ms: int) -> int:
+    total, after, at_once = 0, -1, _FEW if table.step else _AT_ONCE
+    old = f"""
+        SELECT {table.key} AS key, {age.column} AS age, CASE WHEN {age.only} THEN 1 ELSE 0 END AS goes
+        FROM {table.name} WHERE {age.found} AND {age.column} > :after AND {age.column} < :before
+        ORDER BY {age.column} LIMIT :most
+        """  # noqa: S608 - declared there
+    while True:
+        rows = await database.rows(old, after=after, before=before_ms, most=_LOOKED_AT)
+        keys = [row["key"] for row in rows if row["goes"]]
+        for start in range(0, len(keys), at_once):
+            began = clock.monotonic()
+            change = partial(_change, table=table, age=age, keys=keys[start : start + at_once], now=clock.now_ms())
+            total += await database.write(change)
+            await clock.sleep(max(_LEAST_REST_S, _REST * (clock.monotonic() - began)))
+        if len(rows) < _LOOKED_AT:
+            return total
+        after = rows[-1]["age"]
 
 
-async def _old_turns(transaction: Transaction, now: int, before: int) -> int:
-    rows = await transaction.rows(
-        "SELECT seq, conversation, speaker, ts FROM turns WHERE said_ms < :before ORDER BY said_ms LIMIT :most",
-        before=before,
-        most=_AGED_AT_ONCE,
-    )
-    if rows:
-        await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
-    return len(rows)
-
-
-async def _old_records(transaction: Transaction, which: str, now: int, before: int) -> int:
-    rows = await transaction.rows(
-        f"SELECT id FROM records WHERE {which} ORDER BY seq LIMIT :most",  # noqa: S608 - a literal
-        before=before,
-        most=_AGED_AT_ONCE,
-    )
-    return len(await forget(transaction, [row["id"] for row in rows], now, _WHY)) if rows else 0
-
-
-async def forget_asked(transaction: Transaction, workspace: str, person: str, now: int) -> None:
-    """Forget a person's requests to sessions.
-
-    Others' requests to the person's own sessions stay without the owner's id, their answers are deleted, and the
-    sessions are unbound.
-    """
-    who = {"person": person, "workspace": workspace}
-    await unbind_all(transaction, workspace, person, now)
-    await transaction.run(_ANSWERS_EMPTIED, now=now, **who)
-    for statement in _STATEMENTS:
-        await transaction.run(statement, **who)
-    await transaction.run(_EMPTIED, now=now, **who)
-
-
-_THEIRS = f"""
-    SELECT '{BUTTON}' || id AS approval FROM shared_messages
-    WHERE behalf = :person AND behalf <> '' AND workspace = :workspace AND kind IN ('question', 'task')
-    """  # noqa: S608 - a constant
-_STATEMENTS = (
-    f"UPDATE approvals SET state = 'expired' WHERE state = 'waiting' AND id IN ({_THEIRS})",  # noqa: S608 - a constant
-    "DELETE FROM shared_messages WHERE owner = :person AND kind IN ('answer', 'said') AND workspace = :workspace",
-    "UPDATE shared_messages SET owner = '', called = '' WHERE owner = :person AND workspace = :workspace",
-)
-_ANSWERS_EMPTIED = f"""
-    UPDATE outbox SET {EMPTIED} WHERE id IN ({ITS_PARTS} i.id IN (
-      SELECT inbox FROM shared_messages WHERE owner = :person AND kind IN ('answer', 'said')
-        AND workspace = :workspace))
-    """  # noqa: S608 - constants
-_EMPTIED = f"""
-    UPDATE outbox SET recipient = '', reason = '', {EMPTIED} WHERE workspace = :workspace
-      AND EXISTS (SELECT 1 FROM ({_THEIRS}) t WHERE instr(outbox.id, '!' || t.approval || '#') > 0)
-    """  # noqa: S608 - constants
-
-
-async def claims_naming(transaction: Transaction, workspace: str, person: str) -> set[str]:
-    """Return the ids of claims whose subject, or else line, has a name of only this person."""
-    names, others = set[str](), set[str]()
-    for row in await transaction.rows(_NAMES, workspace=workspace):
-        (names if row["person"] == person else others).update(words_of(row["name"]))
-    names -= others
-    rows = await transaction.rows(_CLAIMS, workspace=workspace) if names else ()
-    return {row["id"] for row in rows if not names.isdisjoint(words_of(row["subject"] or row["text"]))}
-
-
-_NAMES: Final = """
-    SELECT person, name FROM user_models WHERE workspace = :workspace AND name <> ''
-    """
-_CLAIMS: Final = """
-    SELECT r.id, r.text, CASE WHEN f.subject IN (f.claimed_by, r.soul) THEN '' ELSE f.subject END AS subject
-    FROM records r JOIN facts f ON f.id = r.id
-    WHERE r.person = '' AND r.kind = 'fact' AND r.workspace = :workspace AND r.trust = 'claim'
-    """
+async def _change(transaction: Transaction, table: Table, age: Age, keys: Sequence[object], now: int) -> int:
+    match table.name:
+        case "turns":
+            chosen = (
+                "SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys))"
+            )
+            rows = await transaction.rows(chosen, keys=as_json(list(keys)))
+            await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
+            return len(rows)
+        case "records" | "facts":
+            return len(await forget(transaction, [str(key) for key in keys], now, _WHY))
+        case "thoughts":
+            await empty_by_age(transaction, [str(key) for key in keys])
+            return len(keys)
+        case "llm_calls":
+            return await sum_up_calls(transaction, keys)
+    act = f"UPDATE {table.name} SET {age.change}" if age.change else f"DELETE FROM {table.name}"  # noqa: S608 - declared there
+    return await transaction.run_for_each(f"{act} WHERE {table.key} = :key AND {age.found} AND {age.only}", keys)

@@ -6,7 +6,7 @@ of the fact.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,14 +14,31 @@ from daemon.core.words import Term, folded, likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
 from daemon.memory.knowledge.records.forget import make_anew
-from daemon.memory.knowledge.records.kinds import Fact
+from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, links_from, turn_id
 from daemon.memory.knowledge.records.store import select
 from daemon.memory.knowledge.turn_index import leave_out
 from daemon.memory.knowledge.turns import forget_summary
-from daemon.memory.people.own_facts import OWN_FACT
 from daemon.memory.records import Speaks
 from daemon.memory.stream.emptying import note_changed, thoughts_on
+
+OWN_FACT: Final = f"""
+    r.soul = :soul AND r.workspace = :workspace AND r.person IN (:person, '') AND CASE r.person
+      WHEN :person THEN r.trust <> '{Trust.CLAIM}' ELSE k.claimed_by = :person OR (r.trust = '{Trust.INFERRED}'
+        AND r.audience GLOB 'dm:*' AND r.audience IN (SELECT m.audience FROM user_models m
+          WHERE m.soul = :soul AND m.workspace = :workspace AND m.person = :person)) END
+    """  # noqa: S608 - constants
+"""A condition in SQL: the record `r` with the fact `k` is about the person, noted by them, or noted in their DMs.
+
+A user's words about another user known to the soul belong to neither.
+"""
+
+
+async def own_fact(transaction: Transaction, scope: Mapping[str, str], person: str, fact: str) -> Fact | None:
+    """Return a fact by its id, also an ended one, or None if it isn't that person's own."""
+    found = await select(transaction, Fact, f"r.id = :fact AND {OWN_FACT}", fact=fact, person=person, **scope)
+    return found[0] if found else None
+
 
 _GONE: Final = "…"
 _SENTENCES: Final = re.compile(r"((?<=[.!?…。])\s+|\n+)")

@@ -15,6 +15,7 @@ from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.turns import give_summary, handed_among
 from daemon.memory.queues.claims import open_conversation
 from daemon.memory.records import Speaks, Turn, conversation_columns
+from daemon.memory.tables import TABLES
 
 _ARRIVES_MS: Final = 1_000  # later than the other soul's words
 
@@ -173,14 +174,13 @@ _GIVEN: Final = (
     """,
     # What a soul has in mind stays with it.
     "DELETE FROM intentions WHERE conversation = :new AND slot = 'idle'",
-    """
-    UPDATE OR IGNORE intentions SET conversation = :new, soul = :soul
-    WHERE conversation = :old AND state = 'waiting' AND slot NOT GLOB 'mind:*'
-    """,
-    """
-    UPDATE readings SET conversation = :new, soul = :soul, concerns = '', wakes_ms = NULL
-    WHERE conversation = :old AND state = 'waiting'
-    """,
+    *(
+        f"UPDATE OR IGNORE {table.name} SET conversation = :new, soul = :soul{change} "  # noqa: S608 - declared there
+        f"WHERE conversation = :old AND {which}"
+        for table in TABLES
+        if table.moves
+        for which, change in (table.moves,)
+    ),
 )
 
 

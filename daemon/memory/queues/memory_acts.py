@@ -17,10 +17,9 @@ from daemon.memory.knowledge.records.store import change, get_any, put
 from daemon.memory.knowledge.turn_index import delete_these
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.people.known import FRESH, TAUGHT, show
-from daemon.memory.people.own_facts import own_fact
-from daemon.memory.people.retention import ENDED, ITS_PARTS
+from daemon.memory.people.retention import blank_reply
 from daemon.memory.people.standing import decide, forget_belief
-from daemon.memory.people.unsaying import twins, unsay
+from daemon.memory.people.unsaying import own_fact, twins, unsay
 from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.edits import delete_message
 from daemon.memory.queues.jobs import enqueue_job
@@ -170,14 +169,7 @@ class LastForgotten:
         )
         await forget(transaction, [turn_id(Speaks.SOUL, row["seq"]) for row in replies], now, _WHY)
         await delete_these(transaction, [row["seq"] for row in replies], now, _WHY)
-        await transaction.run(
-            f"""
-            UPDATE outbox SET body = '', cleared = 1 WHERE {ENDED} AND conversation = :id
-              AND id IN ({ITS_PARTS} i.conversation = :id AND i.ts = :ts)
-            """,  # noqa: S608 - constants of this package
-            id=str(where),
-            ts=ts,
-        )
+        await blank_reply(transaction, str(where), ts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The costs of model calls, summed up as an admin asks."""
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -111,14 +112,35 @@ async def days_of_use(database: Database, days: Sequence[Day]) -> tuple[DayOfUse
     return tuple(found)
 
 
-_STATEMENTS = (
-    "UPDATE llm_calls SET person = '' WHERE person = :person AND person <> '' AND workspace = :workspace",
-    "UPDATE reservations SET person = '' WHERE person = :person AND person <> '' AND workspace = :workspace",
-    "DELETE FROM spending WHERE paid_by = 'person' AND id = :person AND workspace = :workspace",
+async def sum_up_calls(transaction: Transaction, keys: Sequence[object]) -> int:
+    """Add model calls to the sums of their days, and delete them."""
+    days: dict[tuple[str, ...], dict[str, float]] = {}
+    gone = 0
+    for key in keys:
+        if (call := await transaction.one("DELETE FROM llm_calls WHERE seq = :key RETURNING *", key=key)) is None:
+            continue  # another daemon was first
+        gone += 1
+        day = dt.datetime.fromtimestamp(call["started_ms"] / 1000, dt.UTC).date().isoformat()
+        sums = days.setdefault((day, call["role"], call["step"], call["model"]), dict.fromkeys(_OF_DAY, 0))
+        one = {
+            "calls": 1,
+            "failed": int(call["outcome"] != "ok"),
+            "cost_usd": call["cost_usd"] or 0.0,
+            "unpriced": int(call["cost_bound"] or (call["cost_usd"] is None and call["outcome"] == "ok")),
+            **{name: call[name] for name in ("tokens_in", "tokens_cached", "tokens_out")},
+        }
+        for name in _OF_DAY:
+            sums[name] += one[name]
+    for (day, role, step, model), sums in days.items():
+        await transaction.insert("llm_days", _ADDED, day=day, role=role, step=step, model=model, **_stored_sums(sums))
+    return gone
+
+
+_OF_DAY: Final = ("calls", "failed", "tokens_in", "tokens_cached", "tokens_out", "cost_usd", "unpriced")
+_ADDED: Final = "ON CONFLICT (day, role, step, model) DO UPDATE SET " + ", ".join(
+    f"{name} = llm_days.{name} + excluded.{name}" for name in _OF_DAY
 )
 
 
-async def forget_payer(transaction: Transaction, workspace: str, person: str) -> None:
-    """Forget for whom model calls were made. The caps of the soul and of the rooms still count them."""
-    for statement in _STATEMENTS:
-        await transaction.run(statement, person=person, workspace=workspace)
+def _stored_sums(sums: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(value) if name == "cost_usd" else int(value) for name, value in sums.items()}

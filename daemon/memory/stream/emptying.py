@@ -139,25 +139,18 @@ async def empty_these(transaction: Transaction, ids: Sequence[str]) -> None:
     await empty_along(transaction, "SELECT value AS id FROM json_each(:ids)", ids=json.dumps(list(ids)))
 
 
-async def empty_thoughts_before(transaction: Transaction, before_ms: int, most: int) -> int:
-    """Empty the oldest thoughts from before a moment, by their age alone, and return how many."""
-    rows = await transaction.rows(
-        "SELECT id FROM thoughts WHERE emptied = 0 AND at_ms < :before ORDER BY at_ms LIMIT :most",
-        before=before_ms,
-        most=most,
+async def empty_by_age(transaction: Transaction, ids: Sequence[str]) -> None:
+    """Empty these thoughts by their age alone."""
+    emptied = json.dumps(list(ids))
+    await transaction.run(
+        """
+        UPDATE thoughts SET input = '', output = '', emptied = 1, aged = 1
+        WHERE emptied = 0 AND id IN (SELECT value FROM json_each(:ids))
+        """,
+        ids=emptied,
     )
-    if rows:
-        emptied = [row["id"] for row in rows]
-        await transaction.run(
-            """
-            UPDATE thoughts SET input = '', output = '', emptied = 1, aged = 1
-            WHERE id IN (SELECT value FROM json_each(:ids))
-            """,
-            ids=json.dumps(emptied),
-        )
-        for statement in _MADE:
-            await transaction.run(statement, ids=json.dumps(emptied))
-    return len(rows)
+    for statement in _MADE:
+        await transaction.run(statement, ids=emptied)
 
 
 async def empty_along(transaction: Transaction, seeds: str, but: str = "", **values: object) -> None:

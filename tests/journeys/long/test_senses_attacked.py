@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.memory.database.pruning import Retention, prune
+from daemon.memory.people.retention import prune
 from tests.given import shown
 from tests.journeys.house import House
 from tests.journeys.sensing import ALONE, inside, percepts, sensed, spoken_to, thinking_soul, ticked
@@ -116,7 +116,7 @@ async def test_readings_that_are_old_lose_their_words_also_those_that_wait(think
     built = inside(thinker)
     thinker.clock.turn(31 * 86_400)
     await thinker.idle()
-    await prune(built.store.database, thinker.clock, Retention())
+    await prune(built.store.database, thinker.clock, {"queue_text_days": 30})
     assert await thinker.rows("SELECT 1 FROM readings WHERE words <> ''") == []
     assert (await sensed(thinker, "r1", RED, room=ada))[0] == 202, "its id is known for good"
     assert await thinker.rows("SELECT 1 FROM readings WHERE state = 'waiting'") == []
