@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.settings_reference import SECTIONS, settings_reference
+from daemon.cli.settings import SECTIONS, settings_reference
 from daemon.core.config import Settings, environment, load_settings, unknown_settings
 from daemon.core.errors import ConfigError
 from daemon.core.systemd import ServiceEnvironment
@@ -211,7 +211,7 @@ def test_unknown_variables_are_found_anywhere_and_reported_with_the_nearest_name
 
 def test_the_example_describes_every_field_and_changes_nothing() -> None:
     assert [name for name, field in Settings.model_fields.items() if not (field.description or "").endswith(".")] == []
-    again = "from daemon.cli.settings_reference import settings_reference; print(settings_reference(), end='')"
+    again = "from daemon.cli.settings import settings_reference; print(settings_reference(), end='')"
     assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
     assert SECTIONS.keys() <= Settings.model_fields.keys()
     lines = settings_reference().splitlines()
