@@ -14,8 +14,7 @@ from typing import get_args
 import click
 import pytest
 
-from daemon.cli.commands import soul
-from daemon.cli.groups import every_command
+from daemon.cli.commands import every_command, soul
 from daemon.core.config import LogLevel
 from daemon.core.phrases import AS_MESSAGE, USAGE, WORDS, Command, phrase_in
 from daemon.memory.database.sqlite import sqlite3

@@ -1,15 +1,97 @@
 """The table of commands. Each is imported only when it is called, which makes help fast."""
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import click
 
 import daemon
-from daemon.cli.groups import LazyGroup, Subcommand
 from daemon.cli.options import plain_errors
 from daemon.core.settings_place import SettingsPlace, settings_from
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """A command in a table: its line of help, and its place in `daemon.cli`, by default `NAME:NAME_command`."""
+
+    help: str
+    place: str = ""
+    members: "Mapping[str, Subcommand]" = field(default_factory=dict)
+
+    def load(self, name: str) -> click.Command:
+        if self.members:
+            return LazyGroup(name, help=self.help, sections={"Commands": self.members})
+        module, _, attribute = (self.place or name).partition(":")
+        attribute = attribute or f"{module.rpartition('.')[2]}_command"
+        found = resolve_name(f"daemon.cli.{module}:{attribute}")
+        assert isinstance(found, click.Command)
+        gc.enable()  # imports make many objects and no garbage: `daemon.cli.main` switches it off
+        return found
+
+
+class LazyGroup(click.Group):
+    """A group of the commands in a table, which holds sections by heading."""
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        sections: Mapping[str, Mapping[str, Subcommand]],
+        **attributes: Any,  # noqa: ANN401  # those of click.Group
+    ) -> None:
+        super().__init__(name, **attributes)
+        self.sections = sections
+        self.table = {name: entry for section in sections.values() for name, entry in section.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = self.table.get(cmd_name)
+        return entry.load(cmd_name) if entry else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, section in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, entry.help) for name, entry in section.items()])
+
+
+def every_command(group: click.Group, context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the path and the line of help of each visible command in a group, however deep."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        inner = click.Context(command, info_name=name, parent=context)
+        yield inner.command_path, command.get_short_help_str(limit=200)
+        if isinstance(command, click.Group):
+            yield from every_command(command, inner)
+
+
+@click.command("help")
+@click.argument("path", metavar="[COMMAND]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="List every command, also those inside of groups.")
+@click.pass_context
+def help_command(context: click.Context, path: tuple[str, ...], everything: bool) -> None:
+    """List the commands; with names show the help of that one, such as `soul help queue inbox`."""
+    where = context.find_root()
+    for name in path:
+        found = where.command.get_command(where, name) if isinstance(where.command, click.Group) else None
+        if found is None:
+            raise click.UsageError(f"there is no command `{where.command_path} {name}`")
+        where = click.Context(found, info_name=name, parent=where)
+    if not everything or not isinstance(where.command, click.Group):
+        click.echo(where.get_help())
+        return
+    lines = list(every_command(where.command, where))
+    width = max(len(command) for command, _ in lines)
+    for one, does in lines:
+        click.echo(f"{one.ljust(width)}  {does}")
+
 
 _QUEUE: Final = {
     "inbox": Subcommand("Messages that arrived.", "queues:inbox"),
@@ -19,25 +101,19 @@ _QUEUE: Final = {
     "feedback": Subcommand("Which replies people called good or bad, and what was wrong.", "queues:feedback"),
 }
 _MEMORY: Final = {
-    "search": Subcommand("Show what could surface to a reply.", "memory.looking:search_command"),
-    "stats": Subcommand(
-        "Show what is remembered and how far the search by meaning is.", "memory.looking:stats_command"
-    ),
-    "show": Subcommand("Show one memory and what it is linked with.", "memory.looking:show_command"),
-    "facts": Subcommand("Show which facts a reply could know.", "memory.looking:facts_command"),
-    "why": Subcommand("Show what bears each sentence of a reply.", "memory.why"),
-    "people": Subcommand("Show what the soul knows about users, per audience, and how it changed.", "memory.people"),
-    "episodes": Subcommand(
-        "Show the visits that are kept, and what was distilled of them.", "memory.why:episodes_command"
-    ),
-    "verify": Subcommand(
-        "Check what is remembered: evidence, links, indexes, ledger.", "memory.looking:verify_command"
-    ),
-    "rebuild": Subcommand("Make all vectors again.", "memory.upkeep:rebuild_command"),
-    "runs": Subcommand("Show what was done with memories by night.", "memory.upkeep:runs_command"),
-    "consolidate": Subcommand("Look through what is remembered now.", "memory.upkeep:consolidate_command"),
-    "undo": Subcommand("Undo what was done with memories in one run.", "memory.upkeep:undo_command"),
-    "forget": Subcommand("Forget everything of one person.", "memory.upkeep:forget_command"),
+    "search": Subcommand("Show what could surface to a reply.", "memory:search_command"),
+    "stats": Subcommand("Show what is remembered and how far the search by meaning is.", "memory:stats_command"),
+    "show": Subcommand("Show one memory and what it is linked with.", "memory:show_command"),
+    "facts": Subcommand("Show which facts a reply could know.", "memory:facts_command"),
+    "why": Subcommand("Show what bears each sentence of a reply.", "why"),
+    "people": Subcommand("Show what the soul knows about users, per audience, and how it changed.", "people"),
+    "episodes": Subcommand("Show the visits that are kept, and what was distilled of them.", "why:episodes_command"),
+    "verify": Subcommand("Check what is remembered: evidence, links, indexes, ledger.", "memory:verify_command"),
+    "rebuild": Subcommand("Make all vectors again.", "upkeep:rebuild_command"),
+    "runs": Subcommand("Show what was done with memories by night.", "upkeep:runs_command"),
+    "consolidate": Subcommand("Look through what is remembered now.", "upkeep:consolidate_command"),
+    "undo": Subcommand("Undo what was done with memories in one run.", "upkeep:undo_command"),
+    "forget": Subcommand("Forget everything of one person.", "upkeep:forget_command"),
     "passport": Subcommand("Write all memories into files, bring such files back, or check them."),
 }
 _MIND: Final = {
@@ -46,13 +122,17 @@ _MIND: Final = {
         "Show the path of a conversation through the mental processes, with reasons.", "thoughts:trace_command"
     ),
     "goals": Subcommand("Show what a soul means to do, give it a goal, or close one."),
-    "predictions": Subcommand("Show what a soul expects, and what came of it."),
-    "calibration": Subcommand("Show how well a soul foresees what comes.", "predictions:calibration_command"),
-    "initiative": Subcommand("Show to whom a soul may write unasked, or decide it for a channel's threads."),
-    "authority": Subcommand("Show how much each function of a mind may do by itself, or set it.", "mind_authority"),
-    "values": Subcommand("Show the values of a soul and its own text about itself.", "mind_documents:values"),
-    "show": Subcommand("Show what a soul holds of itself and of its world.", "mind_documents:show"),
-    "history": Subcommand("Show how a soul's documents changed.", "mind_documents:history"),
+    "predictions": Subcommand("Show what a soul expects, and what came of it.", "goals:predictions_command"),
+    "calibration": Subcommand("Show how well a soul foresees what comes.", "goals:calibration_command"),
+    "initiative": Subcommand(
+        "Show to whom a soul may write unasked, or decide it for a channel's threads.", "mind:initiative_command"
+    ),
+    "authority": Subcommand(
+        "Show how much each function of a mind may do by itself, or set it.", "mind:authority_command"
+    ),
+    "values": Subcommand("Show the values of a soul and its own text about itself.", "mind:values"),
+    "show": Subcommand("Show what a soul holds of itself and of its world.", "mind:show"),
+    "history": Subcommand("Show how a soul's documents changed.", "mind:history"),
     "schema": Subcommand("Print a JSON Schema of a thought.", "thoughts:schema"),
     "check": Subcommand("Check a thought by its form.", "thoughts:check"),
 }
@@ -68,7 +148,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, Subcommand]]] = MappingProxyType(
         },
         "Look after it": {
             "status": Subcommand("Show running daemons, waiting work and today's costs."),
-            "doctor": Subcommand("Check everything the daemon needs and say how to fix each fault."),
+            "doctor": Subcommand(
+                "Check everything the daemon needs and say how to fix each fault.", "checks:doctor_command"
+            ),
             "logs": Subcommand("Print the log of the installed service, of one reply or of one person."),
             "queue": Subcommand("List, retry or drop messages, posts and jobs; notes and feedback.", members=_QUEUE),
             "costs": Subcommand(
@@ -79,16 +161,22 @@ SECTIONS: Final[Mapping[str, Mapping[str, Subcommand]]] = MappingProxyType(
         "The soul": {
             "memory": Subcommand("Show what is remembered, of whom, how it is found, and why.", members=_MEMORY),
             "mind": Subcommand("Show what a mind thinks, holds, intends, expects and may do.", members=_MIND),
-            "schedule": Subcommand("List, add or cancel scheduled events."),
-            "approvals": Subcommand("List or refuse requests to use a tool, and settle what thoughts propose."),
-            "tools": Subcommand("List the tools of MCP servers, and accept those that have changed."),
+            "schedule": Subcommand("List, add or cancel scheduled events.", "agenda:schedule_command"),
+            "approvals": Subcommand(
+                "List or refuse requests to use a tool, and settle what thoughts propose.", "agenda:approvals_command"
+            ),
+            "tools": Subcommand(
+                "List the tools of MCP servers, and accept those that have changed.", "programs:tools_command"
+            ),
             "context": Subcommand("Show and change the typed state that souls and people share."),
             "handoff": Subcommand("Hand a thread to another soul.", "context:handoff_command"),
         },
         "Sessions and programs": {
             "sessions": Subcommand("Show the sessions of Claude Code that people run, their keys and their hooks."),
             "mcp": Subcommand("Serve the soul's tools to an MCP client over standard input and output."),
-            "events": Subcommand("Let programs report to the soul: builds, monitors, forges."),
+            "events": Subcommand(
+                "Let programs report to the soul: builds, monitors, forges.", "programs:events_command"
+            ),
         },
         "Settings and help": {
             "settings": Subcommand("Show every setting and its value."),
@@ -96,7 +184,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Subcommand]]] = MappingProxyType(
             "completion": Subcommand(
                 "Print what lets a shell complete commands and options.", "settings:completion_command"
             ),
-            "help": Subcommand("List the commands; with --all also those inside of groups.", "groups:help_command"),
+            "help": Subcommand("List the commands; with --all also those inside of groups.", "commands:help_command"),
         },
     }
 )

@@ -1,38 +1,41 @@
-"""Output of commands as tables or JSON, access to memory.db, and the words that may be printed."""
+"""Commands by declaration: one gives the options, the help, the table and the JSON; with memory.db open."""
 
 import asyncio
 import inspect
 import json
 import os
 import pwd
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from daemon.channels.terminal import printable
+from daemon.cli.options import Function, chosen_rows, many_options, words_options
 from daemon.core.config import Settings, load_settings
-from daemon.core.errors import SoulError, StoreError
+from daemon.core.errors import StoreError
+from daemon.core.perception import ConversationKey
 from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.settings_place import settings_place
 from daemon.core.text import one_line
 from daemon.core.timetable import moment
-from daemon.llm.embedder import build_embedder
-from daemon.memory.admin.job_admin import JobAdmin
-from daemon.memory.admin.queue_admin import Admin
-from daemon.memory.admin.schedule_admin import Agenda
+from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge.ranking import Meaning
 from daemon.memory.people.readings import record_readings, worded
-from daemon.memory.retrieval.vectors import Vectors
-from daemon.soul import Soul, find_souls_directory, load_soul
+from daemon.memory.shared.contexts import workspace_of_file
+from daemon.memory.stream.reading import list_thoughts
 
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+T = TypeVar("T")
+Row = Mapping[str, Any]
+Column = str | tuple[str, str | Callable[[Row], object]]
+"""A key, named in the heading; or a heading with a key or a function of a row, which also has `now_ms`."""
+Keys = type | Sequence[str]
+"""The keys of an object: their names, or the dataclass that has fields of these names."""
+
+_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def say(text: str = "") -> None:
@@ -41,16 +44,7 @@ def say(text: str = "") -> None:
 
 def say_json(value: object) -> None:
     """Print a value as JSON, in ASCII with escapes. Dataclasses become objects with their fields as keys."""
-    click.echo(json.dumps(value, default=_as_json, indent=2))
-
-
-def show_row(values: Mapping[str, object], *, as_json: bool) -> None:
-    """Print a row as JSON, or as its fields and then its `body`."""
-    if as_json:
-        say_json(values)
-        return
-    facts({name: value for name, value in values.items() if name != "body"})
-    say(f"\n{values['body']}")
+    click.echo(json.dumps(plain(value), default=str, indent=2))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -61,9 +55,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def facts(values: Mapping[str, object]) -> None:
+def facts(values: Mapping[str, object], without: Collection[str] = ()) -> None:
     """Print one name and value per line. Empty values are left out."""
-    shown = {name: value for name, value in values.items() if value not in (None, "")}
+    shown = {name: value for name, value in values.items() if value not in (None, "") and name not in without}
     width = max(map(len, shown), default=0)
     for name, value in shown.items():
         say(f"{name.ljust(width)}  {value}")
@@ -75,19 +69,58 @@ def age(now_ms: int, then_ms: int) -> str:
     return next((f"{seconds // size} {unit}" for size, unit in _UNITS if seconds >= size), "0 s")
 
 
-def _as_json(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return str(value)
+def ago(key: str, heading: str = "AGE") -> Column:
+    """Make a column with the age of the time at a key, or `-` if there is none."""
+    return heading, lambda row: "-" if row[key] is None else age(row["now_ms"], row[key])
 
 
-Row = TypeVar("Row")
-Function = TypeVar("Function", bound=Callable[..., Any])
-Keys = type | Sequence[str]
-"""The keys of an object: their names, or the dataclass that has fields of these names."""
+def at(key: str, heading: str) -> Column:
+    """Make a column with the time at a key, in UTC; empty if there is none."""
+    return heading, lambda row: moment(row[key]) if row[key] else ""
 
-Column = str | tuple[str, str | Callable[[Any, int], object]]
-"""A field, named in the heading; or a heading with a field (such as `fact.id`) or a function of row and time."""
+
+def over(key: str, past: str) -> Column:
+    """Make a column that says whether a row is in force, or since when it is not."""
+    return "STATE", lambda row: "in force" if row[key] is None else f"{past} {age(row['now_ms'], row[key])} ago"
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A text of people that is printed only with --words, else `bare`. `of` is the turn or record that holds it."""
+
+    of: str | tuple[str, ...]
+    text: object
+    bare: object = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (self.of,) if isinstance(self.of, str) else self.of
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - a JSON value, or one with Hidden in it
+    """Return dataclasses and mappings as dictionaries, and sequences as lists. What has its own text stays as it is."""
+    if is_dataclass(value) and not isinstance(value, Hidden) and type(value).__str__ is object.__str__:
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _inside(value: object) -> Iterator[Hidden]:
+    if isinstance(value, Hidden):
+        if value.text:
+            yield value
+    else:
+        for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from _inside(one)
+
+
+def _opened(value: object, ids: Collection[str]) -> Any:  # noqa: ANN401 - a JSON value
+    if isinstance(value, Hidden):
+        return plain(value.text) if all(one in ids for one in value.ids) else value.bare
+    if isinstance(value, dict):
+        return {key: _opened(one, ids) for key, one in value.items()}
+    return [_opened(one, ids) for one in value] if isinstance(value, list) else value
 
 
 def names_of(keys: Keys, without: Collection[str] = ()) -> tuple[str, ...]:
@@ -95,62 +128,42 @@ def names_of(keys: Keys, without: Collection[str] = ()) -> tuple[str, ...]:
     return tuple(name for name in found if name not in without)
 
 
-def json_of(keys: Keys, without: Collection[str] = ()) -> Callable[[Function], Function]:
+def json_of(keys: Keys) -> Callable[[Function], Function]:
     """Add `--json`, with a line of help that names the keys of the printed objects."""
 
     def decorate(function: Function) -> Function:
-        named = f"JSON keys: {', '.join(names_of(keys, without))}."
+        named = f"JSON keys: {', '.join(names_of(keys))}."
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{named}"
-        option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-        return option(function)
+        return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
     return decorate
 
 
-class RowListing(Generic[Row]):
-    """The output of a list command. `nothing` is printed in place of an empty table."""
-
-    def __init__(self, keys: Keys, *columns: Column, without: Collection[str] = (), nothing: str = "") -> None:
-        self._columns = [(one.upper(), one) if isinstance(one, str) else one for one in columns]
-        self._nothing = nothing
-        self.option = json_of(keys, without)
-
-    def show(
-        self,
-        rows: Sequence[Row],
-        *,
-        as_json: bool,
-        plain: Callable[[Row], object] | None = None,
-        more: Sequence[tuple[str, Callable[[Row, int], object]]] = (),
-        now_ms: int | None = None,
-    ) -> bool:
-        """Print rows as JSON, each as `plain` makes it, or as a table. Return true for the table.
-
-        `more` are columns that depend on what may be shown. `now_ms` is the time for ages, by default the machine's.
-        """
-        if as_json:
-            say_json([plain(row) for row in rows] if plain is not None else rows)
-            return False
-        if self._nothing and not rows:
-            say(self._nothing)
-            return True
-        now = SystemClock().now_ms() if now_ms is None else now_ms
-        cells = [[*self.cells(row, now), *(str(cell(row, now)) for _, cell in more)] for row in rows]
-        table([heading for heading, _ in (*self._columns, *more)], cells)
-        return True
-
-    def cells(self, row: Row, now: int) -> list[str]:
-        return [str(attrgetter(cell)(row) if isinstance(cell, str) else cell(row, now)) for _, cell in self._columns]
+def os_user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"
 
 
-def ago(field: str, heading: str = "AGE", *, never: str = "-") -> Column:
-    """Make a column with the age of the time in a field, or `never` if it has none."""
-    return heading, lambda row, now: never if (then := attrgetter(field)(row)) is None else age(now, then)
+def existing_database(settings: Settings) -> Path:
+    """Return the path of memory.db. Raises StoreError when there is none."""
+    path = settings.database_path.absolute()
+    if not path.exists():
+        hint = f"start the daemon with `{settings_place().start}`, or set SOUL_HOME to its data folder"
+        raise StoreError(f"there is no {path} yet", hint=hint)
+    return path
 
 
-def at(field: str, heading: str) -> Column:
-    """Make a column with the time in a field, in UTC; empty if it has none."""
-    return heading, lambda row, _: moment(then) if (then := attrgetter(field)(row)) else ""
+def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Do some work on memory.db. Raises StoreError, and SchemaMismatch when it has to be migrated first."""
+    path = existing_database(settings)
+
+    async def opened() -> T:
+        async with open_database(path, SystemClock(), create=False) as database:
+            return await work(database)
+
+    return asyncio.run(opened())
 
 
 def daemons_clock(settings: Settings) -> Clock:
@@ -170,153 +183,218 @@ def daemons_clock(settings: Settings) -> Clock:
     return clock
 
 
-T = TypeVar("T")
-
-
-def existing_database(settings: Settings) -> Path:
-    """Return the path of memory.db. Raises StoreError when there is none."""
-    path = settings.database_path.absolute()
-    if not path.exists():
-        hint = f"start the daemon with `{settings_place().start}`, or set SOUL_HOME to its data folder"
-        raise StoreError(f"there is no {path} yet", hint=hint)
-    return path
-
-
-def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do some work on memory.db. || Raises StoreError, and SchemaMismatch when it has to be migrated first."""
-    path = existing_database(settings)
-
-    async def opened() -> T:
-        async with open_database(path, SystemClock(), create=False) as database:
-            return await work(database)
-
-    return asyncio.run(opened())
-
-
-def with_admin(work: Callable[[Admin], Awaitable[T]]) -> T:
-    """Read or change the queues. Raises StoreError."""
-    return with_database(load_settings(), lambda database: work(Admin(database, SystemClock(), os_user())))
-
-
-def with_jobs(work: Callable[[JobAdmin], Awaitable[T]]) -> T:
-    """Read or change background jobs. Raises StoreError."""
-    return with_database(load_settings(), lambda database: work(JobAdmin(database, SystemClock(), os_user())))
-
-
-def with_agenda(work: Callable[[Agenda], Awaitable[T]], clock: Clock | None = None) -> T:
-    """Read or change schedules, approvals and conversations, by the daemon's clock. Raises StoreError."""
-    settings = load_settings()
-    by = clock or daemons_clock(settings)
-    return with_database(settings, lambda database: work(Agenda(database, by, os_user())))
-
-
-def os_user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid-{os.getuid()}"
-
-
-_SLOW_S: Final = 10.0  # a command waits for the embedder to be loaded
-
-
-def meaning_of(settings: Settings, stack: AsyncExitStack) -> Meaning:
-    """Return the search by meaning, closed with the stack. Vectors are scanned: only a daemon opens Chroma."""
-    embedder = build_embedder(settings)
-    if embedder is None:
-        return Meaning(None, None)
-    vectors = Vectors(settings.index_folder, embedder.id, silent)
-    stack.push_async_callback(embedder.aclose)
-    stack.push_async_callback(vectors.aclose)
-    return Meaning(embedder, vectors, _SLOW_S)
-
-
 def silent(_event: str, /, **_fields: object) -> None:
     """Drop an event: a command's own work is not logged."""
 
 
-def souls_that_nod(settings: Settings) -> tuple[str, ...]:
-    """Return the display names of the configured souls that may nod. An unreadable soul counts as none."""
-    found = (_soul(settings, name) for name in (settings.name, *settings.souls))
-    return tuple(one.display_name for one in found if one is not None and one.mind == "cycle" and one.presence.nod)
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The place of a command: memory.db, the settings, the daemon's clock, and who types.
+
+    `words` and `private`: whether words may be printed, and those not said to the whole workspace.
+    """
+
+    settings: Settings
+    clock: Clock
+    database: Database
+    actor: str
+    as_json: bool = False
+    words: bool = False
+    private: bool = False
+
+    @property
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+    def admin(self, kind: Callable[[Database, Clock, str], T]) -> T:
+        """Return the changes of a kind, by this admin."""
+        return kind(self.database, self.clock, self.actor)
+
+    async def workspace(self) -> str:
+        """Return the workspace of memory.db. Raises StoreError if no daemon has used it."""
+        found = await self.database.read(workspace_of_file)
+        if not found:
+            raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")
+        return found
+
+    async def soul(self, name: str) -> str:
+        """Return the soul of this name, by default the one of SOUL_NAME.
+
+        Raises StoreError for a soul that is neither hosted here nor ever thought.
+        """
+        known = {self.settings.name, *self.settings.souls}
+        if name and name not in known and not await list_thoughts(self.database, name, "", 1):
+            raise StoreError(f"no soul {name[:40]!r} is known here", hint=f"hosted are: {', '.join(sorted(known))}")
+        return name or self.settings.name
+
+    async def conversation(self, name: str) -> ConversationKey:
+        """Return the conversation whose id contains this text. Raises StoreError for none and for several."""
+        return await self.database.read(partial(find_conversation, name=name))
+
+    async def soul_and_conversation(self, soul: str, name: str) -> tuple[str, str]:
+        """Return the soul and the conversation of two options; by default the conversation's soul, and none."""
+        found = await self.soul(soul)
+        if not name:
+            return found, ""
+        where = await self.conversation(name)
+        return soul or where.soul, str(where)
+
+    async def open_words(self, found: object) -> tuple[Any, list[str]]:
+        """Return an answer with the words that may be shown, and lines on those that were left out.
+
+        It is recorded which words a command shows. Raises StoreError.
+        """
+        bare = plain(found)
+        each = bare if isinstance(bare, list) else [bare]
+        ids = [name for row in each for name in dict.fromkeys(name for one in _inside(row) for name in one.ids)]
+        known = await self.database.read(partial(worded, ids=ids)) if ids else []
+        kept = [one for one in known if self.words and (self.private or not one.private)]
+        if kept:
+            command = click.get_current_context().command_path.partition(" ")[2]
+            record = partial(record_readings, shown=kept, actor=self.actor, command=command)
+            await self.database.write(partial(record, now=SystemClock().now_ms()))
+        shown = {one.id for one in kept}
+        left = {one.id: one.private for one in known if one.id not in shown}
+        return _opened(bare, shown), _left_out([left[name] for name in ids if name in left])
 
 
-def called_in(settings: Settings) -> dict[str, str]:
-    """Return the shown names of the configured souls. An unreadable soul has its folder's name."""
-    found = {name: _soul(settings, name) for name in (settings.name, *settings.souls)}
-    return {name: name if one is None else one.display_name for name, one in found.items()}
+def _left_out(private: Sequence[bool]) -> list[str]:
+    def texts(number: int) -> str:
+        return "1 text is" if number == 1 else f"{number} texts are"
+
+    hidden, other = sum(private), len(private) - sum(private)
+    said = [f"{texts(other)} not shown: add --words, which is recorded and told to the people."] if other else []
+    return [*said, *([f"{texts(hidden)} not shown, said in private: add --words --private."] if hidden else [])]
 
 
-def _soul(settings: Settings, name: str) -> Soul | None:
-    try:
-        return load_soul(find_souls_directory(settings.souls_dir, settings.home, name), name)
-    except SoulError:
-        return None
+def run_here(work: Callable[[Here], Awaitable[T]], **asked: bool) -> T:
+    """Do some work of a command on memory.db. `asked` are the options of its output."""
+    settings = load_settings()
+    clock = daemons_clock(settings)
+    return with_database(settings, lambda database: work(Here(settings, clock, database, os_user(), **asked)))
 
 
 @dataclass(frozen=True, slots=True)
-class WordsWanted:
-    """The request for words, and for those that were not said to the whole workspace."""
+class Table:
+    """The table of a list. `nothing` is printed in place of an empty one, `below` the lines of each row after it."""
 
-    words: bool
-    private: bool
+    columns: Sequence[Column]
+    nothing: str = ""
+    below: Callable[[Row], Iterable[str]] = lambda _: ()
 
+    def print(self, rows: Sequence[Row], now_ms: int) -> None:
+        if self.nothing and not rows:
+            say(self.nothing)
+            return
+        columns = [(one.upper(), one) if isinstance(one, str) else one for one in self.columns]
+        table([heading for heading, _ in columns], [self.cells(row, now_ms) for row in rows])
+        for row in rows:
+            for line in self.below(row):
+                say(line)
 
-@dataclass(frozen=True, slots=True)
-class WordsShown:
-    """The ids whose words may be printed, which was recorded, and the numbers of other texts."""
-
-    ids: frozenset[str]
-    private: int
-    other: int
-
-    def of(self, name: str, text: str) -> str:
-        """Return the text of an id, or an empty one if it may not be shown."""
-        return text if name in self.ids else ""
-
-    def say_what_is_missing(self) -> None:
-        """Print what was left out, and the option that shows it."""
-        if self.other:
-            say(f"{_texts(self.other)} not shown: add --words, which is recorded and told to the people.")
-        if self.private:
-            say(f"{_texts(self.private)} not shown, said in private: add --words --private.")
+    def cells(self, row: Row, now_ms: int) -> list[str]:
+        cells = [one if isinstance(one, str) else one[1] for one in self.columns]
+        timed = {**row, "now_ms": now_ms}
+        return [str(row[cell] if isinstance(cell, str) else cell(timed)) for cell in cells]
 
 
-def words_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--words` and `--private`, which the command gets as `wanted`, a `WordsWanted`."""
+Text = Table | str | Callable[[Any], object]
+"""An answer in words: a table, a sentence with keys in braces, or a function that prints it."""
+
+
+def shows(
+    keys: Keys, text: Text, *, words: bool = False, fails: Callable[[Any], object] = lambda _: False
+) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., None]]:
+    """Make a command of a coroutine that gets a `Here` and its options, and returns an answer or several.
+
+    With --json the answer is an object of these keys, else it is printed as `text`; its help names the keys. `words`
+    adds --words and --private, for an answer that holds `Hidden`. If it `fails` the exit code is 1. An answer that is
+    None was printed before.
+    """
+    names = [key.partition(" ")[0] for key in names_of(keys)]
+
+    def decorate(function: Callable[..., Awaitable[Any]]) -> Callable[..., None]:
+        @wraps(function)
+        def command(**given: Any) -> None:  # noqa: ANN401 - options of click
+            if click.get_current_context().invoked_subcommand is not None:
+                return  # a group that has an answer of its own
+            asked = {name: given.pop(name) for name in ("as_json", *(("words", "private") if words else ()))}
+
+            async def work(here: Here) -> tuple[Any, list[str], int]:
+                return *await here.open_words(await function(here, **given)), here.now_ms
+
+            found, left_out, now_ms = run_here(work, **asked)
+            if found is None:
+                return
+            if asked["as_json"]:
+                each = [{name: one[name] for name in names} for one in (found if isinstance(found, list) else [found])]
+                say_json(each if isinstance(found, list) else each[0])
+            else:
+                _print(text, found, now_ms, left_out)
+            if fails(found):
+                raise click.exceptions.Exit(1)
+
+        return json_of(keys)(words_options(command) if words else command)
+
+    return decorate
+
+
+def _print(text: Text, found: Any, now_ms: int, left_out: Sequence[str]) -> None:  # noqa: ANN401 - a JSON value
+    if isinstance(text, Table):
+        text.print(found, now_ms)
+    elif isinstance(text, str):
+        say(text.format_map(found))
+    else:
+        text(found)
+    for line in left_out:
+        say(line)
+
+
+def lists(
+    keys: Keys,
+    *columns: Column,
+    nothing: str = "",
+    below: Callable[[Row], Iterable[str]] = lambda _: (),
+    words: bool = False,
+) -> Callable[[Callable[..., Awaitable[Sequence[object] | None]]], Callable[..., None]]:
+    """Make a command of a coroutine that returns rows: see `shows` and `Table`."""
+    return shows(keys, Table(columns, nothing, below), words=words)
+
+
+def acts(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:
+    """Make a command of a coroutine that gets a `Here` and its options, and returns a sentence on what it did."""
 
     @wraps(function)
-    def command(*, words: bool, private: bool, **given: object) -> object:
-        if private and not words:
-            raise click.UsageError("--private shows more of the words: give --words, too")
-        return function(wanted=WordsWanted(words, private), **given)
+    def command(**given: object) -> None:
+        say(run_here(lambda here: function(here, **given)))
 
-    words = click.option("--words", is_flag=True, help="Show words, too; that is recorded, and the people learn of it.")
-    private = click.option(
-        "--private", is_flag=True, help="With --words: those of direct messages and private rooms, too."
-    )
-    return words(private(command))
+    return command
 
 
-async def words_of(database: Database, wanted: WordsWanted, command: str, ids: Collection[str]) -> WordsShown:
-    """Record that a command shows the words of these turns, records and passages. Return those that it may show.
+def acts_on_each(
+    metavar: str,
+    kind: type[str | int] = str,
+    *,
+    states: Sequence[str] = (),
+    found: Callable[[Here, str, int], Awaitable[Sequence[object]]] | None = None,
+) -> Callable[[Callable[..., Awaitable[str]]], Callable[..., None]]:
+    """Make a command that acts on the named rows one by one, and prints a sentence on each.
 
-    Call this once, with one id per text, repeated if several texts share it. `command` is the command's name, such as
-    `memory why`. Raises StoreError.
+    With `states` it also takes all rows in one of them that were settled since a time in ms, as `found` names them.
     """
-    found = await database.read(partial(worded, ids=tuple(ids)))
-    kept = [one for one in found if wanted.words and (wanted.private or not one.private)]
-    if kept:
-        actor, now = os_user(), SystemClock().now_ms()
-        await database.write(partial(record_readings, shown=kept, actor=actor, command=command, now=now))
-    left = {one.id: one for one in found if one not in kept}
-    hidden = [left[name].private for name in ids if name in left]
-    return WordsShown(frozenset(one.id for one in kept), _count(hidden), len(hidden) - _count(hidden))
 
+    def decorate(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:
+        @wraps(function)
+        def command(names: tuple[object, ...], **given: Any) -> None:  # noqa: ANN401 - options of click
+            chosen = chosen_rows(names, given.pop("state"), given.pop("since")) if found else None
 
-def _texts(number: int) -> str:
-    return "1 text is" if number == 1 else f"{number} texts are"
+            async def work(here: Here) -> None:
+                for name in await found(here, *chosen) if found and chosen else names:
+                    say(await function(here, name, **given))
 
+            run_here(work)
 
-def _count(values: Iterable[bool]) -> int:
-    return sum(values)
+        argument = click.argument("names", metavar=f"{metavar}...", nargs=-1, type=kind, required=found is None)
+        return argument(many_options(states)(command) if found else command)
+
+    return decorate

@@ -2,25 +2,28 @@
 
 import math
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import PurePath
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from daemon.core.contexts import ContextRefused
-from daemon.core.errors import DaemonError
+from daemon.core.errors import DaemonError, SoulError
 from daemon.core.perception import Audience
 from daemon.core.ports.services import SystemClock
 from daemon.core.systemd import exit_code
 from daemon.core.timetable import span_ms
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-Name = TypeVar("Name", str, int)
+if TYPE_CHECKING:
+    from daemon.core.config import Settings
+    from daemon.soul import Soul
 
-_MOST_AT_ONCE = 10_000
+Function = TypeVar("Function", bound=Callable[..., Any])
+MOST_AT_ONCE: Final = 10_000
+"""The most rows that a command changes at once."""
 
 
 class _Share(click.FloatRange):
@@ -84,26 +87,72 @@ def many_options(states: Sequence[str]) -> Callable[[Function], Function]:
     return both
 
 
-@dataclass(frozen=True, slots=True)
-class Selection(Generic[Name]):
-    """The chosen rows: by name, or (no names) those of a state settled since a time in ms."""
+def chosen_rows(names: tuple[object, ...], state: str | None, since: str | None) -> tuple[str, int] | None:
+    """Return the state and the time (ms) of the chosen rows, None if they are named.
 
-    names: tuple[Name, ...]
-    state: str | None = None
-    since_ms: int = 0
+    Raises click.UsageError unless it is names, or a state and a span.
+    """
+    if bool(names) == (state is not None) or (state is None) != (since is None):
+        raise click.UsageError("give the rows to retry, or both --state and --since SPAN")
+    return (state, since_when(since, SystemClock().now_ms())) if state is not None and since is not None else None
 
-    @classmethod
-    def of(cls, names: tuple[Name, ...], state: str | None, since: str | None) -> Self:
-        """Read the choice of the command line. Raises click.UsageError unless it is names, or a state and a span."""
-        if bool(names) == (state is not None) or (state is None) != (since is None):
-            raise click.UsageError("give the rows to retry, or both --state and --since SPAN")
-        if since is None:
-            return cls(names)
-        return cls((), state, since_when(since, SystemClock().now_ms()))
 
-    @property
-    def query(self) -> tuple[str | None, int, int]:
-        return self.state, _MOST_AT_ONCE, self.since_ms
+def words_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--words` and `--private`."""
+
+    @wraps(function)
+    def command(*, words: bool, private: bool, **given: object) -> None:
+        if private and not words:
+            raise click.UsageError("--private shows more of the words: give --words, too")
+        function(words=words, private=private, **given)
+
+    shown = click.option("--words", is_flag=True, help="Show words, too; that is recorded, and the people learn of it.")
+    hidden = click.option(
+        "--private", is_flag=True, help="With --words: those of direct messages and private rooms, too."
+    )
+    return shown(hidden(command))
+
+
+soul_option = click.option("--soul", default="", help="Of which soul; default: the one of SOUL_NAME.")
+of_soul = click.option(
+    "--soul", default="", help="Of which soul; default: the conversation's, else the one of SOUL_NAME."
+)
+conversation_option = click.option(
+    "--conversation", default="", metavar="C", help="Only of this one: its id, or any unique part of it."
+)
+
+
+def readable_souls(settings: "Settings", names: Iterable[str] = ()) -> "dict[str, Soul]":
+    """Return these souls, by default the configured ones, by name. Those whose files are faulty are left out."""
+    from daemon.soul import find_souls_directory, load_soul  # slow to import
+
+    found: dict[str, Soul] = {}
+    for name in names or (settings.name, *settings.souls):
+        with suppress(SoulError):
+            found[name] = load_soul(find_souls_directory(settings.souls_dir, settings.home, name), name)
+    return found
+
+
+def souls_that_nod(settings: "Settings") -> tuple[str, ...]:
+    """Return the display names of the configured souls that may nod."""
+    found = readable_souls(settings).values()
+    return tuple(one.display_name for one in found if one.mind == "cycle" and one.presence.nod)
+
+
+def also_as_list(group: click.Group) -> None:
+    """Add what a group prints without a command as its command `list`."""
+    group.add_command(click.Command("list", params=group.params, callback=group.callback, help=group.help))
+
+
+def until_interrupted(function: Callable[..., None]) -> Callable[..., None]:
+    """Let Ctrl-C end a command that goes on for good, with exit code 0."""
+
+    @wraps(function)
+    def command(**given: object) -> None:
+        with suppress(KeyboardInterrupt):
+            function(**given)
+
+    return command
 
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells count

@@ -1,34 +1,16 @@
 """`soul queue inbox`, `outbox`, `jobs`, `feedback` and `notes`: messages, posts, background work, ratings, notes."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, replace
-from functools import partial
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Final
 
 import click
 
-from daemon.cli.listing import (
-    RowListing,
-    WordsShown,
-    WordsWanted,
-    ago,
-    facts,
-    json_of,
-    say,
-    say_json,
-    show_row,
-    with_admin,
-    with_database,
-    with_jobs,
-    words_of,
-    words_options,
-)
-from daemon.cli.options import Selection, audience_in, limit_option, many_options, state_option
-from daemon.core.config import load_settings
+from daemon.cli.listing import Here, Hidden, Row, acts_on_each, ago, facts, lists, plain, say, shows
+from daemon.cli.options import MOST_AT_ONCE, audience_in, limit_option, state_option
 from daemon.core.errors import StoreError
 from daemon.core.notes import NoteBudget, NoteKind, SharedMessage
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports.services import SystemClock
 from daemon.core.text import one_line, shortened
 from daemon.memory.admin.job_admin import JOB_STATES, JobAdmin, JobRow
 from daemon.memory.admin.queue_admin import (
@@ -42,33 +24,21 @@ from daemon.memory.admin.queue_admin import (
     Retried,
 )
 from daemon.memory.admin.replies import JudgedReply, list_feedback
-from daemon.memory.database import Database
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.messages import NoteStore
 from daemon.shared.events import send_as_admin
 
 _SHOWN: Final = 60  # characters of what was wrong, and of the reply
 _TRIES: Final = ("TRIES", "attempts")
-_MESSAGES: Final = RowListing[InboxRow](
-    InboxRow, "id", "state", ago("received_ms"), ("FROM", "author"), _TRIES, "reason"
-)
-_POSTS: Final = RowListing[OutboxRow](
-    OutboxRow, ("NO", "seq"), ("KEY", "id"), "state", ago("created_ms"), ("TO", "recipient"), _TRIES, "reason"
-)
-_JOBS: Final = RowListing[JobRow](
-    JobRow, ("NO", "seq"), "kind", "state", ago("created_ms"), _TRIES, "conversation", "reason"
-)
-_FEEDBACK: Final = RowListing[JudgedReply](
-    JudgedReply,
-    ago("given_ms", "GIVEN"),
-    "value",
-    ("BY", "how"),
-    ("PERSON", "author"),
-    "soul",
-    ("MEMORIES", lambda one, _: len(one.memories)),
-    ("WHAT WAS WRONG", lambda one, _: shortened(one_line(one.why), _SHOWN) or "-"),
-    ("REPLY", lambda one, _: shortened(one_line(one.reply), _SHOWN)),
-)
+
+
+def _with_body(row: Row) -> None:
+    facts(row, without=("body",))
+    say(f"\n{row['body']}")
+
+
+def _without_body(rows: Sequence[InboxRow | OutboxRow]) -> list[Row]:
+    return [{**asdict(one), "body": ""} for one in rows]
 
 
 @click.group("inbox")
@@ -79,51 +49,42 @@ def inbox() -> None:
 @inbox.command("list")
 @state_option("messages", INBOX_STATES)
 @limit_option("messages, newest first")
-@_MESSAGES.option
-def list_messages(state: str | None, limit: int, as_json: bool) -> None:
+@lists(InboxRow, "id", "state", ago("received_ms"), ("FROM", "author"), _TRIES, "reason")
+async def list_messages(here: Here, state: str | None, limit: int) -> list[Row]:
     """List the newest messages without their words: the body is empty."""
-    found = with_admin(lambda admin: admin.messages(state, limit))
-    _MESSAGES.show([replace(one, body="") for one in found], as_json=as_json)
+    return _without_body(await here.admin(Admin).messages(state, limit))
 
 
 @inbox.command("show")
 @click.argument("name", metavar="ID")
-@json_of(InboxRow)
-def show_message(name: str, as_json: bool) -> None:
+@shows(InboxRow, _with_body)
+async def show_message(here: Here, name: str) -> InboxRow:
     """Show one message with its words. ID may be just its ts."""
-    show_row(asdict(with_admin(lambda admin: admin.message(name))), as_json=as_json)
+    return await here.admin(Admin).message(name)
+
+
+async def _settled_messages(here: Here, state: str, since_ms: int) -> list[str]:
+    return [one.id for one in reversed(await here.admin(Admin).messages(state, MOST_AT_ONCE, since_ms))]
 
 
 @inbox.command("retry")
-@click.argument("names", metavar="[ID]...", nargs=-1)
-@many_options(SETTLED_MESSAGES)
 @click.option("--force", is_flag=True, help="Even an answered message, which then gets a second answer.")
-def retry_messages(names: tuple[str, ...], state: str | None, since: str | None, force: bool) -> None:
+@acts_on_each("[ID]", states=SETTLED_MESSAGES, found=_settled_messages)
+async def retry_messages(here: Here, name: str, force: bool) -> str:
     """Have messages answered that have no answer (dead, ignored, stale or dropped), or whose daemon died.
 
     Give their ids, or choose many: `--state dead --since 6h`.
     """
-    chosen = Selection.of(names, state, since)
-
-    async def work(admin: Admin) -> None:
-        for name in chosen.names or [one.id for one in reversed(await admin.messages(*chosen.query))]:
-            before = await admin.retry_message(name, force=force)
-            say(f"{before.id} was {before.state} and waits for an answer again.")
-
-    with_admin(work)
+    before = await here.admin(Admin).retry_message(name, force=force)
+    return f"{before.id} was {before.state} and waits for an answer again."
 
 
 @inbox.command("drop")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
-def drop_messages(names: tuple[str, ...]) -> None:
+@acts_on_each("ID")
+async def drop_messages(here: Here, name: str) -> str:
     """Leave messages without an answer for good."""
-
-    async def work(admin: Admin) -> None:
-        for name in names:
-            before = await admin.drop_message(name)
-            say(f"{before.id} was {before.state} and stays without an answer.")
-
-    with_admin(work)
+    before = await here.admin(Admin).drop_message(name)
+    return f"{before.id} was {before.state} and stays without an answer."
 
 
 @click.group("outbox")
@@ -134,56 +95,46 @@ def outbox() -> None:
 @outbox.command("list")
 @state_option("posts", OUTBOX_STATES)
 @limit_option("posts, newest first")
-@_POSTS.option
-def list_posts(state: str | None, limit: int, as_json: bool) -> None:
+@lists(OutboxRow, ("NO", "seq"), ("KEY", "id"), "state", ago("created_ms"), ("TO", "recipient"), _TRIES, "reason")
+async def list_posts(here: Here, state: str | None, limit: int) -> list[Row]:
     """List the newest posts without their words: the body is empty."""
-    found = with_admin(lambda admin: admin.posts(state, limit))
-    _POSTS.show([replace(one, body="") for one in found], as_json=as_json)
+    return _without_body(await here.admin(Admin).posts(state, limit))
 
 
 @outbox.command("show")
 @click.argument("name", metavar="KEY")
-@json_of(OutboxRow)
-def show_post(name: str, as_json: bool) -> None:
+@shows(OutboxRow, _with_body)
+async def show_post(here: Here, name: str) -> OutboxRow:
     """Show one post with its words. KEY may be its number; `nod` is the emoji of a reaction in place of words."""
-    show_row(asdict(with_admin(lambda admin: admin.post(name))), as_json=as_json)
+    return await here.admin(Admin).post(name)
+
+
+async def _settled_posts(here: Here, state: str, since_ms: int) -> list[str]:
+    return [one.id for one in reversed(await here.admin(Admin).posts(state, MOST_AT_ONCE, since_ms))]
 
 
 @outbox.command("retry")
-@click.argument("names", metavar="[KEY]...", nargs=-1)
-@many_options(SETTLED_POSTS)
 @click.option("--yes", is_flag=True, help="Send an unknown post without looking; it may then be there twice.")
-def retry_posts(names: tuple[str, ...], state: str | None, since: str | None, yes: bool) -> None:
+@acts_on_each("[KEY]", states=SETTLED_POSTS, found=_settled_posts)
+async def retry_posts(here: Here, name: str, yes: bool) -> str:
     """Send posts that were not delivered (unknown, dead, expired or dropped), or that rest between two tries.
 
     Give their keys, or choose many: `--state dead --since 6h`. A post that may have been sent is looked up in Slack's
     history first, and sent only if it is not there.
     """
-    chosen = Selection.of(names, state, since)
-
-    async def work(admin: Admin) -> None:
-        for name in chosen.names or [one.id for one in reversed(await admin.posts(*chosen.query))]:
-            if await admin.retry_post(name, blindly=yes) is Retried.SENT_AGAIN:
-                say(f"{name} will be sent.")
-            else:
-                say(f"{name} may have been sent already: it is looked up first, and sent only if it is not there.")
-
-    with_admin(work)
+    if await here.admin(Admin).retry_post(name, blindly=yes) is Retried.SENT_AGAIN:
+        return f"{name} will be sent."
+    return f"{name} may have been sent already: it is looked up first, and sent only if it is not there."
 
 
 @outbox.command("drop")
-@click.argument("names", metavar="KEY...", nargs=-1, required=True)
-def drop_posts(names: tuple[str, ...]) -> None:
+@acts_on_each("KEY")
+async def drop_posts(here: Here, name: str) -> str:
     """Never send posts that wait, rest between two tries, or were not delivered."""
-
-    async def work(admin: Admin) -> None:
-        for name in names:
-            before = await admin.drop_post(name)
-            visible = f"\nA part of it is visible already, as {before.platform_ts}." if before.platform_ts else ""
-            doubt = "\nIt may have been sent already." if before.state in ("sending", "unknown") else ""
-            say(f"{before.id} was {before.state} and won't be sent again.{visible}{doubt}")
-
-    with_admin(work)
+    before = await here.admin(Admin).drop_post(name)
+    visible = f"\nA part of it is visible already, as {before.platform_ts}." if before.platform_ts else ""
+    doubt = "\nIt may have been sent already." if before.state in ("sending", "unknown") else ""
+    return f"{before.id} was {before.state} and won't be sent again.{visible}{doubt}"
 
 
 @click.group("jobs")
@@ -194,66 +145,56 @@ def jobs() -> None:
 @jobs.command("list")
 @state_option("jobs", JOB_STATES)
 @limit_option("jobs, newest first")
-@_JOBS.option
-def list_jobs(state: str | None, limit: int, as_json: bool) -> None:
+@lists(JobRow, ("NO", "seq"), "kind", "state", ago("created_ms"), _TRIES, "conversation", "reason")
+async def list_jobs(here: Here, state: str | None, limit: int) -> Sequence[JobRow]:
     """List the newest jobs."""
-    _JOBS.show(with_jobs(lambda admin: admin.jobs(state, limit)), as_json=as_json)
+    return await here.admin(JobAdmin).jobs(state, limit)
+
+
+async def _settled_jobs(here: Here, state: str, since_ms: int) -> list[int]:
+    return [one.seq for one in reversed(await here.admin(JobAdmin).jobs(state, MOST_AT_ONCE, since_ms))]
 
 
 @jobs.command("retry")
-@click.argument("numbers", metavar="[NO]...", nargs=-1, type=int)
-@many_options(("dead",))
-def retry_jobs(numbers: tuple[int, ...], state: str | None, since: str | None) -> None:
+@acts_on_each("[NO]", int, states=("dead",), found=_settled_jobs)
+async def retry_jobs(here: Here, name: int) -> str:
     """Do dead jobs again: those given by number, or all with `--state dead --since SPAN`."""
-    chosen = Selection.of(numbers, state, since)
-
-    async def work(admin: JobAdmin) -> None:
-        for number in chosen.names or [one.seq for one in reversed(await admin.jobs(*chosen.query))]:
-            before = await admin.retry(number)
-            say(f"{before.seq} ({before.kind}) will be done again.")
-
-    with_jobs(work)
+    before = await here.admin(JobAdmin).retry(name)
+    return f"{before.seq} ({before.kind}) will be done again."
 
 
 @jobs.command("drop")
-@click.argument("numbers", metavar="NO...", nargs=-1, required=True, type=int)
-def drop_jobs(numbers: tuple[int, ...]) -> None:
+@acts_on_each("NO", int)
+async def drop_jobs(here: Here, name: int) -> str:
     """Never do dead jobs."""
-
-    async def work(admin: JobAdmin) -> None:
-        for number in numbers:
-            before = await admin.drop(number)
-            say(f"{before.seq} ({before.kind}) won't be done.")
-
-    with_jobs(work)
+    before = await here.admin(JobAdmin).drop(name)
+    return f"{before.seq} ({before.kind}) won't be done."
 
 
 @click.command("feedback")
 @limit_option("words on replies, newest first")
 @click.option("--bad", "bad_only", is_flag=True, help="Only of replies that were called bad.")
-@_FEEDBACK.option
-def feedback(limit: int, bad_only: bool, as_json: bool) -> None:
+@lists(
+    JudgedReply,
+    ago("given_ms", "GIVEN"),
+    *("value", ("BY", "how"), ("PERSON", "author"), "soul"),
+    ("MEMORIES", lambda row: len(row["memories"])),
+    ("WHAT WAS WRONG", lambda row: shortened(one_line(row["why"]), _SHOWN) or "-"),
+    ("REPLY", lambda row: shortened(one_line(row["reply"]), _SHOWN)),
+)
+async def feedback(here: Here, limit: int, bad_only: bool) -> list[JudgedReply]:
     """Show which replies people called good or bad, and what they said was wrong.
 
     `how` is button or reaction; `memories` are the ids of what had surfaced to the reply, for which the word counts.
     """
-    found = with_database(load_settings(), partial(list_feedback, limit=limit, bad_only=bad_only))
-    _FEEDBACK.show(found, as_json=as_json)
+    return await list_feedback(here.database, limit, bad_only=bad_only)
 
 
-T = TypeVar("T")
-
-_KEYS: Final = (
+_NOTE: Final = (
     *("id", "kind", "sender", "addressee", "conversation", "state", "reason", "how"),
     *("created_ms", "delivered_ms", "answered_ms"),
 )
-_MORE: Final = ("heard_in", "audience", "hops", "answers", "letters", "words")
-_NOTES: Final = RowListing[SharedMessage](
-    *(_KEYS, "id", "kind"),
-    ("FROM", lambda one, _: (one.kind is NoteKind.ANSWER and one.called) or one.sender),
-    ("TO", lambda one, _: (one.kind is not NoteKind.ANSWER and one.called) or one.addressee),
-    *("state", ago("created_ms"), ("REASON", lambda one, _: one.reason or "-")),
-)
+_ONE_NOTE: Final = (*_NOTE, "heard_in", "audience", "hops", "answers", "letters", "words")
 
 
 @click.group("notes")
@@ -263,82 +204,55 @@ def notes_command() -> None:
 
 @notes_command.command("list")
 @limit_option("notes, newest first")
-@_NOTES.option
-def list_(limit: int, as_json: bool) -> None:
+@lists(
+    *(_NOTE, "id", "kind"),
+    ("FROM", lambda row: (row["kind"] is NoteKind.ANSWER and row["called"]) or row["sender"]),
+    ("TO", lambda row: (row["kind"] is not NoteKind.ANSWER and row["called"]) or row["addressee"]),
+    *("state", ago("created_ms"), ("REASON", lambda row: row["reason"] or "-")),
+)
+async def list_(here: Here, limit: int) -> Sequence[SharedMessage]:
     """List the newest notes, without their words."""
-    _NOTES.show(_with_notes(lambda store, _, __: store.newest(limit)), as_json=as_json, plain=_plain)
+    return await (await _notes(here)).newest(limit)
+
+
+def _print_note(row: Row) -> None:
+    facts({name: row[name] for name in _ONE_NOTE if name != "words"})
+    if row["words"]:
+        say(f"\n{row['words']}")
 
 
 @notes_command.command("show")
 @click.argument("name", metavar="ID")
-@words_options
-@json_of((*_KEYS, *_MORE))
-def show(name: str, wanted: WordsWanted, as_json: bool) -> None:
+@shows(_ONE_NOTE, _print_note, words=True)
+async def show(here: Here, name: str) -> Row:
     """Show one note: from where it comes, where it is perceived, and what became of it.
 
     The words are empty without --words, and those that not the whole workspace may know without --private.
     """
-
-    async def read(store: NoteStore, database: Database, _: str) -> tuple[SharedMessage, WordsShown]:
-        found = await store.note(name)
-        if found is None:
-            raise StoreError(f"there is no note {name[:80]}", hint="list them with `soul queue notes list`")
-        return found, await words_of(database, wanted, "queue notes show", [name])
-
-    found, shown = _with_notes(read)
-    plain = _plain(found) | {
-        "heard_in": found.heard_in,
-        "audience": str(found.audience),
-        "hops": found.hops,
-        "answers": found.answers,
-        "letters": len(found.words),
-        "words": shown.of(name, found.words),
-    }
-    if as_json:
-        say_json(plain)
-        return
-    facts({key: value for key, value in plain.items() if key != "words"})
-    if plain["words"]:
-        say(f"\n{plain['words']}")
-    shown.say_what_is_missing()
+    found = await (await _notes(here)).note(name)
+    if found is None:
+        raise StoreError(f"there is no note {name[:80]}", hint="list them with `soul queue notes list`")
+    return {**plain(found), "letters": len(found.words), "words": Hidden(name, found.words)}
 
 
 @notes_command.command("send")
 @click.argument("soul")
 @click.argument("words")
 @click.option("--audience", metavar="KIND:ID", help="Who may know it: workspace:T…, channel:C… or dm:D….")
-@json_of(_KEYS)
-def send(soul: str, words: str, audience: str | None, as_json: bool) -> None:
+@shows(_NOTE, "{id} is on its way to {addressee}.")
+async def send(here: Here, soul: str, words: str, audience: str | None) -> SharedMessage:
     """Send a note to a soul that a daemon hosts. Its answer is a note to the operator: `soul queue notes list`."""
-    readers, settings = audience_in(audience) if audience is not None else None, load_settings()
-
-    async def sent(store: NoteStore, _: Database, workspace: str) -> SharedMessage:
-        return await send_as_admin(
-            store,
-            workspace,
-            soul,
-            words,
-            audience=readers or Audience(AudienceKind.WORKSPACE, workspace),
-            budget=NoteBudget(settings.pair_hourly),
-        )
-
-    note = _with_notes(sent)
-    if as_json:
-        say_json(_plain(note))
-    else:
-        say(f"{note.id} is on its way to {note.addressee}.")
+    readers = audience_in(audience) if audience is not None else None
+    notes, workspace = await _notes(here), await here.database.read(workspace_of_file)
+    return await send_as_admin(
+        notes,
+        workspace,
+        soul,
+        words,
+        audience=readers or Audience(AudienceKind.WORKSPACE, workspace),
+        budget=NoteBudget(here.settings.pair_hourly),
+    )
 
 
-def _with_notes(work: Callable[[NoteStore, Database, str], Awaitable[T]]) -> T:
-    async def worked(database: Database) -> T:
-        workspace = await database.read(workspace_of_file)
-        if not workspace:
-            raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")
-        return await work(NoteStore(database, SystemClock(), workspace), database, workspace)
-
-    return with_database(load_settings(), worked)
-
-
-def _plain(note: SharedMessage) -> dict[str, object]:
-    fields = asdict(note)
-    return {key: fields[key] for key in _KEYS}
+async def _notes(here: Here) -> NoteStore:
+    return NoteStore(here.database, here.clock, await here.workspace())

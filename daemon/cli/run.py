@@ -32,7 +32,7 @@ def run_command() -> None:
 
 
 def _failing_checks(settings: Settings) -> tuple[str, ...]:
-    from daemon.cli.doctor import failing_checks  # once an hour, in a thread
+    from daemon.cli.checks import failing_checks  # once an hour, in a thread
 
     return failing_checks(settings)
 

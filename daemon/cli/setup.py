@@ -14,10 +14,11 @@ from typing import Final
 import click
 
 from daemon.channels.slack.installation import manifest
-from daemon.cli.checks.finding import Verdict
+from daemon.cli.checks import Premises, Verdict
 from daemon.cli.checks.slack import slack
 from daemon.cli.installing import ServiceUnit, checkout, control, install, installed_units, is_active, service_here
-from daemon.cli.listing import called_in, say, souls_that_nod
+from daemon.cli.listing import say
+from daemon.cli.options import readable_souls, souls_that_nod
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, DaemonError, StoreError
 from daemon.core.ports.services import SystemClock
@@ -47,7 +48,9 @@ def app_manifest(settings: Settings, *, plain: bool, language: str = "") -> dict
     description = soul.description or f"{soul.display_name}, a teammate with a soul."
     words = soul.words_in(language)
     marks = settings.slack_acknowledge or bool(souls_that_nod(settings))
-    called = called_in(settings)
+    readable = readable_souls(settings)
+    names = (settings.name, *settings.souls)
+    called = {name: readable[name].display_name if name in readable else name for name in names}
     return manifest(soul.display_name, description, plain=plain, marks=marks, words=words, souls=called)
 
 
@@ -139,7 +142,7 @@ def _given(text: str) -> tuple[str, str]:
 
 def _try(bot: str, app: str) -> None:
     """Print whether Slack accepts both tokens, and the missing scopes. Raises ConfigError if they can't be used."""
-    findings = slack(load_settings(slack_bot_token=bot, slack_app_token=app), offline=False)
+    findings = slack(Premises(load_settings(slack_bot_token=bot, slack_app_token=app)))
     for one in findings:
         say(f"{one.verdict}: {one.found}{f' → {one.fix}' if one.fix else ''}")
     if any(one.verdict is Verdict.FAIL for one in findings):

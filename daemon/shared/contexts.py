@@ -25,7 +25,7 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import Member, checked_member
 from daemon.core.ports.services import Clock, Emit, SystemClock
 from daemon.core.sensing import SECRET_FILE, EventSource, PushedReading, secret_of
-from daemon.memory.database import open_database
+from daemon.memory.database import Database, open_database
 from daemon.memory.queues.source_events import NewEvent, SourceEvents
 from daemon.memory.senses.pushed import PushedReadings
 from daemon.memory.shared.contexts import workspace_of_file
@@ -257,8 +257,15 @@ async def open_shared_contexts(path: Path, name: str = OPERATOR) -> AsyncIterato
     The program can show its presence under its name until the block ends. Raises StoreError for a file that no daemon
     has used, and ContextRefused for an invalid name.
     """
+    async with open_database(path, SystemClock(), create=False) as database, contexts_of(database, name) as contexts:
+        yield contexts
+
+
+@asynccontextmanager
+async def contexts_of(database: Database, name: str = OPERATOR) -> AsyncIterator[SharedContexts]:
+    """Open the contexts of an open memory.db: see `open_shared_contexts`."""
     clock = SystemClock()
-    async with open_database(path, clock, create=False) as database, open_news(database, clock) as news:
+    async with open_news(database, clock) as news:
         workspace = await database.read(workspace_of_file)
         if not workspace:
             raise StoreError("memory.db knows no workspace yet", hint="start the daemon once with `soul run`")

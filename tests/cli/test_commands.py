@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from daemon.cli.commands import soul
-from daemon.cli.groups import every_command
+from daemon.cli.commands import every_command, soul
 from daemon.cli.listing import age
 from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES

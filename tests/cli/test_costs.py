@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemon.cli.checks.finding import Verdict
+from daemon.cli.checks import Premises, Verdict
 from daemon.cli.checks.mind import money
 from daemon.core.config import load_settings
 from daemon.core.ports.services import SystemClock
@@ -85,12 +85,12 @@ def test_where_no_model_was_called_it_says_so_and_bad_input_is_refused(home: Pat
 
 
 def test_the_doctor_shows_the_caps_and_warns_of_one_of_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [(one.verdict, one.found) for one in money(load_settings())] == [
+    assert [(one.verdict, one.found) for one in money(Premises(load_settings()))] == [
         (Verdict.OK, "Kothar may spend without a cap")
     ]
     monkeypatch.setenv("SOUL_MAX_USD_A_DAY", "5")
     monkeypatch.setenv("SOUL_MAX_USD_A_DAY_PERSON", "0")
-    all_, zero = money(load_settings())
+    all_, zero = money(Premises(load_settings()))
     assert all_.found == "Kothar may spend $5 for itself, $0 for each person a day"
     assert zero.verdict is Verdict.WARN
     assert "SOUL_MAX_USD_A_DAY_PERSON" in zero.fix

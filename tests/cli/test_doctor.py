@@ -9,12 +9,10 @@ import pytest
 
 from daemon.channels.slack.installation import REQUIRED_SCOPES
 from daemon.channels.slack.refusals import SlackIdentity
-from daemon.cli.checks import mind
-from daemon.cli.checks.finding import Finding, Verdict
+from daemon.cli.checks import Finding, Premises, Verdict, examine, mind
+from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version
 from daemon.cli.checks.memory import sqlite_library
-from daemon.cli.checks.mind import data_folder, file_system, free_space, python_version
 from daemon.cli.checks.slack import scopes
-from daemon.cli.doctor import examine
 from daemon.core.config import Settings, load_settings
 from daemon.core.ports.services import SystemClock
 from daemon.core.timetable import moment
@@ -236,11 +234,11 @@ def test_files_that_others_may_read_or_write_and_locks_that_are_unreliable_are_w
 def test_a_home_of_another_user_is_a_warning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.chown(home, 12345, 12345)
     monkeypatch.setattr(os, "getuid", lambda: 54321)
-    assert data_folder(load_settings())[0].verdict is Verdict.WARN
+    assert data_folder(Premises(load_settings()))[0].verdict is Verdict.WARN
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert data_folder(load_settings())[0].verdict is Verdict.FAIL
+    assert data_folder(Premises(load_settings()))[0].verdict is Verdict.FAIL
     monkeypatch.setenv("SOUL_HOME", str(home / "new"))
-    assert data_folder(load_settings())[0].verdict is Verdict.FAIL
+    assert data_folder(Premises(load_settings()))[0].verdict is Verdict.FAIL
 
 
 def test_space_python_and_sqlite_of_the_machine_are_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

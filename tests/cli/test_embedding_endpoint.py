@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.checks.finding import Verdict
-from daemon.cli.doctor import examine
+from daemon.cli.checks import Verdict, examine
 from daemon.memory.database import open_database
 from tests.cli.conftest import call
 from tests.fakes import FakeClock

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.checks.finding import Finding, Verdict
+from daemon.cli.checks import Finding, Premises, Verdict
 from daemon.cli.checks.mind import inner_life
 from daemon.core.config import load_settings
 
@@ -24,7 +24,7 @@ def soul(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def found(soul: Path, more: str) -> list[Finding]:
     """What is found of a soul with these further lines."""
     soul.write_text(f'name = "tess"\ndisplay_name = "Tess"\n{more}')
-    return inner_life(load_settings())
+    return inner_life(Premises(load_settings()))
 
 
 def test_a_soul_that_thinks_by_itself_is_told_from_another(soul: Path, monkeypatch: pytest.MonkeyPatch) -> None:

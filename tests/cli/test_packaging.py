@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from daemon.cli.checks.finding import Verdict, namesake
+from daemon.cli.checks import Verdict
+from daemon.cli.checks.machine import namesake
 from daemon.cli.commands import soul
 from daemon.core.ports.services import SystemClock
 from tests.cli.conftest import call

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.checks.finding import Finding, Verdict, service, start_files
-from daemon.cli.doctor import examine
+from daemon.cli.checks import Finding, Verdict, examine
+from daemon.cli.checks.machine import start_files
+from daemon.cli.checks.tools import service
 from daemon.cli.installing import ServiceUnit
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
@@ -106,7 +107,7 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(tmp_path: Path, mon
         "noted": StdioServer(command=str(programs / "npx"), args=("-y", "notes")),
         "shelf": StdioServer(command=str(programs / "shelf")),
     }
-    monkeypatch.setattr("daemon.cli.checks.finding._HOMES", (Path("/home"), programs))
+    monkeypatch.setattr("daemon.cli.checks.tools._HOMES", (Path("/home"), programs))
     for kind in ("soul.service", "soul-system.service"):
         unit.write_text((REPOSITORY / "systemd" / kind).read_text())
         found = [one.found for one in service(settings, servers, [ServiceUnit(unit)])]

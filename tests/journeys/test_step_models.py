@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from daemon.app.minds import with_models_of
-from daemon.cli.checks.finding import Verdict
+from daemon.cli.checks import Premises, Verdict
 from daemon.cli.checks.mind import step_models
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError
@@ -97,14 +97,16 @@ def test_what_is_no_step_or_has_no_key_is_one_sentence_at_the_start_and_of_the_d
         with pytest.raises(ConfigError) as fault:
             build_llm(with_models_of(settings, soul()), FakeClock(), Events())
         assert why in f"{fault.value.message} {fault.value.hint}", given
-        (finding,) = step_models(settings)
+        (finding,) = step_models(Premises(settings))
         assert finding.verdict is Verdict.FAIL, given
         assert why in f"{finding.found} {finding.fix}", given
 
 
 def test_the_doctor_names_each_step_with_a_model_of_its_own() -> None:
     settings: Settings = load_settings(step_models="feel=ollama/a,decision=openai/unheard-of", openai_api_key=KEY)
-    found = {one.found.partition(" answers the step ")[2].partition(";")[0]: one for one in step_models(settings)}
+    found = {
+        one.found.partition(" answers the step ")[2].partition(";")[0]: one for one in step_models(Premises(settings))
+    }
     assert {name: one.verdict for name, one in found.items()} == {"feel": Verdict.OK, "decision": Verdict.WARN}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.settings_reference import descriptions, settings_reference
+from daemon.cli.settings import descriptions, settings_reference
 from daemon.core.config import Settings, environment, load_settings, unknown_settings
 from daemon.core.errors import ConfigError
 from daemon.core.systemd import ServiceEnvironment
@@ -213,7 +213,7 @@ def test_the_example_describes_every_field_and_changes_nothing() -> None:
     texts = {name: text for section in descriptions().values() for name, text in section.items()}
     assert list(texts) == list(Settings.model_fields)
     assert [name for name, text in texts.items() if not text.endswith(".")] == []
-    again = "from daemon.cli.settings_reference import settings_reference; print(settings_reference(), end='')"
+    again = "from daemon.cli.settings import settings_reference; print(settings_reference(), end='')"
     assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
     lines = settings_reference().splitlines()
     _dotenv("\n".join(line[1:] for line in lines if line.startswith("#") and line[1:2].isupper()))

@@ -20,8 +20,8 @@ from daemon.channels.slack.installation import (
     fetch_identity,
 )
 from daemon.channels.slack.refusals import SlackIdentity
-from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
-from daemon.cli.listing import souls_that_nod
+from daemon.cli.checks import Finding, Premises, check, fail, named, ok, skip, warn
+from daemon.cli.options import souls_that_nod
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ConfigError
 from daemon.core.ports.services import SystemClock
@@ -41,21 +41,30 @@ _OPTIONAL_SCOPES = {
 _NO_MARKS = "no message is marked as taken up or answered"
 
 
-def slack(settings: Settings, *, offline: bool) -> list[Finding]:
-    """Check both tokens. With `offline` Slack is not asked."""
+@check("slack")
+def slack(at: Premises) -> list[Finding]:
+    """Check both tokens, that Slack accepts them, and their scopes."""
+    settings = at.settings
     if settings.slack_bot_token is None and settings.slack_app_token is None:
-        return [skip("slack tokens", "none is set: `soul run` starts a local workspace on this machine")]
+        found = skip("none is set: `soul run` starts a local workspace on this machine")
+        return [named("slack tokens", found)]
     try:
         check_tokens(settings)
     except ConfigError as error:
-        return [fail("slack tokens", error.message, error.hint)]
-    tokens = ok("slack tokens", "a bot token and an app-level token are set")
-    if offline:
-        return [tokens, skip("slack", "not asked, because of --offline")]
-    return [tokens, *asyncio.run(_ask(settings))]
+        return [named("slack tokens", fail(error.message, error.hint))]
+    tokens = named("slack tokens", ok("a bot token and an app-level token are set"))
+    if at.offline:
+        return [tokens, skip("not asked, because of --offline")]
+    identity = asyncio.run(_ask(settings))
+    if isinstance(identity, Finding):
+        return [tokens, identity]
+    address = f" at {identity.url}" if identity.url else ""
+    found = ok(f"bot {identity.user} in workspace {identity.team}{address}; Socket Mode may be opened")
+    granted = scopes(identity, marks=settings.slack_acknowledge, nodding=souls_that_nod(settings))
+    return [tokens, found, named("slack scopes", granted)]
 
 
-async def _ask(settings: Settings) -> list[Finding]:
+async def _ask(settings: Settings) -> SlackIdentity | Finding:
     clock, reasons = _NoRetry(), list[str]()
 
     def collect(event: str, /, **fields: object) -> None:
@@ -65,18 +74,14 @@ async def _ask(settings: Settings) -> list[Finding]:
     client = SlackClient(settings, SystemClock(), collect)
     try:
         async with asyncio.timeout(_TIMEOUT):
-            identity = await fetch_identity(client, settings, clock, collect)
+            return await fetch_identity(client, settings, clock, collect)
     except (ConfigError, ChannelError) as error:
-        return [fail("slack", error.message, error.hint)]
+        return fail(error.message, error.hint)
     except (_WouldWait, TimeoutError):
         why = reasons[-1] if reasons else f"no answer within {_TIMEOUT:.0f} s"
-        return [fail("slack", why, f"check the network and that {settings.slack_api_url} can be reached")]
+        return fail(why, f"check the network and that {settings.slack_api_url} can be reached")
     finally:
         await client.close()
-    address = f" at {identity.url}" if identity.url else ""
-    found = f"bot {identity.user} in workspace {identity.team}{address}; Socket Mode may be opened"
-    nodding = souls_that_nod(settings)
-    return [ok("slack", found), scopes(identity, marks=settings.slack_acknowledge, nodding=nodding)]
 
 
 def scopes(identity: SlackIdentity, *, marks: bool = False, nodding: Sequence[str] = ()) -> Finding:
@@ -85,15 +90,15 @@ def scopes(identity: SlackIdentity, *, marks: bool = False, nodding: Sequence[st
     for_reactions += [f"{name} can't nod, and answers in words alone" for name in nodding]
     extras = {**_OPTIONAL_SCOPES, **({MARKS_SCOPE: " and ".join(for_reactions)} if for_reactions else {})}
     if not identity.scopes:
-        return warn("slack scopes", "Slack did not report the token's scopes", "run `soul doctor` again later")
+        return warn("Slack did not report the token's scopes", "run `soul doctor` again later")
     missing = [scope for scope in REQUIRED_SCOPES if scope not in identity.scopes]
     if missing:
-        return fail("slack scopes", f"missing: {', '.join(missing)}", _adding(identity, missing))
+        return fail(f"missing: {', '.join(missing)}", _adding(identity, missing))
     missing_extras = {scope: what for scope, what in extras.items() if scope not in identity.scopes}
     if missing_extras:
         effects = "; ".join(f"without {scope} {what}" for scope, what in missing_extras.items())
-        return warn("slack scopes", effects, _adding(identity, list(missing_extras)))
-    return ok("slack scopes", f"all {len(REQUIRED_SCOPES) + len(extras)} are granted")
+        return warn(effects, _adding(identity, list(missing_extras)))
+    return ok(f"all {len(REQUIRED_SCOPES) + len(extras)} are granted")
 
 
 def _adding(identity: SlackIdentity, scopes: list[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon import app as alarms
-from daemon.cli.doctor import failing_checks
+from daemon.cli.checks import failing_checks
 from daemon.core.config import Settings
 from daemon.core.tempo import QUIET_MS
 from daemon.llm.resilience import FAILURES_TO_OPEN
