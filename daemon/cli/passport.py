@@ -16,12 +16,13 @@ from daemon.core.text import one_line
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database
 from daemon.memory.knowledge.shared_files import SenseBytes
-from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Owner
-from daemon.memory.passport.exporting import Exported, export_passport, verify_passport
-from daemon.memory.passport.importing import Imported, import_passport
+from daemon.memory.passport.exporting import Exported, export_passport
+from daemon.memory.passport.importing import Imported, import_passport, workspace_of
+from daemon.memory.passport.pictures import PictureRoom
 from daemon.memory.passport.reading import RefusedFile
-from daemon.memory.passport.rows import PictureRoom, workspace_of
+from daemon.memory.passport.storing import Bounds
+from daemon.memory.passport.verifying import verify_passport
 
 _SHOWN: Final = 20
 

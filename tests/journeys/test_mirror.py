@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from daemon.core.ports.services import SystemClock
-from daemon.memory.passport.exporting import verify_passport
+from daemon.memory.passport.verifying import verify_passport
 from tests.journeys.house import House
 
 

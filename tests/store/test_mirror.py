@@ -14,13 +14,14 @@ from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.shared_files import SenseBytes
 from daemon.memory.knowledge.turn_index import delete_turns
-from daemon.memory.passport.exporting import export_passport, verify_passport
+from daemon.memory.passport.exporting import export_passport
 from daemon.memory.passport.mirror import Mirror
+from daemon.memory.passport.verifying import verify_passport
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.residues import residues, texts_of
 from daemon.memory.retrieval.keeper import LOCK
 from tests.fakes import Events, FakeClock
-from tests.store.beside import PICTURE, WHISPER, fill
+from tests.store.beside import fill
 from tests.store.passports import ANSWER, BEES, DAY, MADE, SAID, WHERE, bytes_in, remember
 
 LOTS = 2**40
@@ -270,13 +271,3 @@ async def test_plans_states_and_pictures_are_mirrored(database: Database, tmp_pa
         ):
             await database.run(change)
             await kept.same_as_an_export()
-
-
-async def test_no_plans_guesses_and_pictures_of_who_is_forgotten_are_in_it(database: Database, tmp_path: Path) -> None:
-    await fill(database, FakeClock(auto=True), tmp_path)
-    async with keeping(database, tmp_path) as kept:
-        pass
-    people = ForgettingPeople(database, FakeClock(auto=True), Events(), tmp_path, tmp_path / "index")
-    await people.finish(await people.ask("T1", "U1"))
-    theirs = (PICTURE, WHISPER.encode(), b"Call Ben", b"count them", b"Why bees?", b"calm")
-    assert [name for name, held in bytes_in(kept.root).items() if any(one in held for one in theirs)] == []

@@ -22,12 +22,13 @@ from daemon.memory.knowledge.records.store import get, put, select
 from daemon.memory.knowledge.turn_index import reword_turns
 from daemon.memory.mirror_folders import MANIFEST
 from daemon.memory.passport.entries import Owner
-from daemon.memory.passport.exporting import export_passport, verify_passport
+from daemon.memory.passport.exporting import export_passport
 from daemon.memory.passport.importing import Imported, import_passport
-from daemon.memory.passport.schemas import schemas
+from daemon.memory.passport.verifying import verify_passport
 from daemon.memory.people.tombstones import tombstone_of
 from daemon.memory.records import Turn
 from tests.fakes import FakeClock
+from tests.store.passport_page import page
 from tests.store.passports import (
     BEES,
     DAY,
@@ -124,7 +125,7 @@ HOSTILE: tuple[tuple[object, str], ...] = (
     ({"episode_id": "../../../etc/passwd"}, "its id is none of its kind"),
     ({"episode_id": "EP_20260128_001/../../x"}, "its id is none of its kind"),
     ({"episode_id": "EP_1\n"}, "its id is none of its kind"),
-    ({"episode_id": 5}, "valid string"),
+    ({"episode_id": 5}, "its id is none of its kind"),
     ({"episode_id": "EP_1", "tags": "one"}, "tags"),
     ({"episode_id": "EP_2", "summary": None}, "summary"),
     ({"type": "virus", "episode_id": "EP_3"}, "a type that no memory has"),
@@ -141,10 +142,6 @@ HOSTILE: tuple[tuple[object, str], ...] = (
     ({"episode_id": "EP_13", "soul_daemon": {"audience": "everybody"}}, "everybody"),
     ({"episode_id": "EP_14", "soul_daemon": {"audience": "workspace:T2", "workspace": "T1"}}, "another workspace"),
     ({"subject": "a", "predicate": "b", "object": "c", "soul_daemon": {"trust": "own"}}, "no quotation proves it"),
-    (
-        {"episode_id": "EP_15", "soul_daemon": {"links": [{"relation": "sources", "target": "EP_9"}]}},
-        "rests on EP_9, which is not there",
-    ),
 )
 
 
@@ -172,6 +169,33 @@ async def test_links_pipes_and_folders_without_end_are_not_followed(database: Da
         "pipe.json": "it is no plain file",
         "a/b/c/d/e/f/g/h/i": "it lies too deep",
     }
+
+
+async def test_what_rests_on_a_refused_file_is_refused_in_any_order_and_in_a_circle(
+    database: Database, tmp_path: Path
+) -> None:
+    def on(*targets: str, **ours: object) -> dict[str, object]:
+        return {"soul_daemon": {"links": [{"relation": "sources", "target": one} for one in targets], **ours}}
+
+    folder = write(
+        tmp_path / "in",
+        bad={"type": "journal", "journal_id": "JN_9", **on(trust="god")},
+        on_bad={"type": "journal", "journal_id": "JN_1", **on("JN_9")},
+        on_that={"type": "core", "core_id": "core_1", **on("JN_1", "EP_1")},
+        good={"episode_id": "EP_1", **on()},
+        on_good={"type": "journal", "journal_id": "JN_2", **on("EP_1")},
+        there={"type": "journal", "journal_id": "JN_3", **on("JN_4")},
+        back={"type": "journal", "journal_id": "JN_4", **on("JN_3")},
+    )
+    done = await bring(database, folder)
+    assert {one.path: one.reason.partition(":")[0] for one in done.refused} == {
+        "bad.json": "it is no journal",
+        "on_bad.json": "it rests on JN_9, which is not there",
+        "on_that.json": "it rests on JN_1, which is not there",
+        "there.json": "it rests on JN_4, which is not there",
+        "back.json": "it rests on JN_3, which is not there",
+    }
+    assert [row["id"] for row in await database.rows("SELECT id FROM records ORDER BY id")] == ["EP_1", "JN_2"]
 
 
 async def test_a_quotation_has_to_stand_in_the_words_of_its_claimant_and_no_more_people_hear_of_it(
@@ -324,9 +348,11 @@ async def test_what_is_gone_goes_from_a_passport_that_is_brought_up_to_date(data
     assert not list((tmp_path / "out").rglob("SMEM_*"))
 
 
-def test_the_published_schemas_are_those_of_the_forms() -> None:
-    published = Path(__file__).parents[2] / "docs" / "passport"
-    assert {path.name: path.read_bytes() for path in published.iterdir()} == schemas()
+def test_the_published_fields_are_those_that_are_declared() -> None:
+    published = Path(__file__).parents[2] / "docs" / "passport" / "README.md"
+    assert published.read_text(encoding="utf-8") == page(), (
+        "python -m tests.store.passport_page docs/passport/README.md"
+    )
 
 
 async def test_a_summary_that_claims_to_cover_later_turns_hides_none(database: Database, tmp_path: Path) -> None:

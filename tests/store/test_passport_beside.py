@@ -12,11 +12,12 @@ from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.shared_files import SenseBytes, digest_of
-from daemon.memory.passport.beside_putting import Bounds
 from daemon.memory.passport.entries import Owner
-from daemon.memory.passport.exporting import export_passport, verify_passport
+from daemon.memory.passport.exporting import export_passport
 from daemon.memory.passport.importing import Imported, import_passport
-from daemon.memory.passport.rows import LARGEST_PICTURE, PictureRoom
+from daemon.memory.passport.pictures import LARGEST_PICTURE, PictureRoom
+from daemon.memory.passport.storing import Bounds
+from daemon.memory.passport.verifying import verify_passport
 from daemon.memory.people.forgetting import ForgettingPeople
 from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.intentions import Intentions
@@ -110,21 +111,11 @@ async def test_a_plan_whose_time_has_passed_comes_not_up_late(passport: Path, cl
     assert (await bring(two, passport, clock)).refused == ()
 
 
-async def test_a_plan_of_an_older_file_that_waited_for_words_is_cancelled(
-    passport: Path, clock: FakeClock, two: Database
-) -> None:
-    rewrite(one_file(passport, "IN_*.json", "Call Ben"), cue={"topic": "the release", "person": "U2", "silence_ms": 0})
-    assert (await bring(two, passport, clock)).refused == ()
-    row = await two.one("SELECT state, reason FROM intentions WHERE content = 'Call Ben'")
-    assert row is not None
-    assert tuple(row) == ("cancelled", "it waited for something that reminders no longer wait for")
-
-
 FORGED: tuple[tuple[dict[str, object], str], ...] = (
     ({"audience": ""}, "it does not say who may hear it"),
     ({"audience": "operator:passport"}, "it is for others than those who read there"),
     ({"audience": "dm:D9"}, "it is for others than those who read there"),
-    ({"conversation": None}, "it does not say to which conversation it belongs"),
+    ({"conversation": None}, "soul_daemon.conversation: it should be a text"),
     ({"conversation": "minoan/T1/C1/", "channel": "C1", "place": "public_channel"}, "other people read"),
     ({"conversation": "other/T1/D1/"}, "its conversation is of another soul or workspace"),
     ({"slot": "idle"}, "its slot is none of a plan"),

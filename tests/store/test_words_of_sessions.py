@@ -86,7 +86,7 @@ async def test_a_passport_keeps_what_a_session_said_and_takes_no_proof_from_it(s
     said = await stores.database.write(said_in_session)
     await export_passport(stores.database, tmp_path / "passport")
     [file] = (tmp_path / "passport").rglob(f"{said}.json")
-    assert '"session": true' in file.read_text()
+    assert '"speaker": "session"' in file.read_text()
     fact = await stores.database.write(
         lambda transaction: put(transaction, BEES, DAY, [Link("", Relation.EVIDENCE, "TU_1", SAID)])
     )

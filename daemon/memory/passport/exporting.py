@@ -1,34 +1,38 @@
-"""Writing memory.db as a passport, with a manifest that reveals changed, missing or added files, and verifying one."""
+"""Writing memory.db as a passport, with a manifest that reveals changed, missing or added files."""
 
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
 from daemon.core.files import remove_file, write_file
-from daemon.core.ports.services import Clock
-from daemon.memory.database import Database, Transaction, open_database
+from daemon.core.perception import Audience
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.records.store import record_of
 from daemon.memory.knowledge.shared_files import SenseBytes
-from daemon.memory.mirror_folders import FOLDER, MANIFEST
-from daemon.memory.passport.beside_putting import Bounds
-from daemon.memory.passport.entries import Listed, Owner, PassportEntry, in_batches
-from daemon.memory.passport.importing import bring
-from daemon.memory.passport.names import SUFFIX
-from daemon.memory.passport.planning import Plan, written_as
-from daemon.memory.passport.reading import RefusedFile, plain_bytes
-from daemon.memory.passport.rendering import as_bytes, covers
-from daemon.memory.passport.rows import AnyFile, Unwritable, all_files, digests_of_pictures, names_of_turns
-from daemon.memory.records import JSONObject
+from daemon.memory.mirror_folders import MANIFEST
+from daemon.memory.passport.kinds import FileKind, Row, kinds_of, shown_as
+from daemon.memory.passport.pictures import PictureFile, pictures_after
+from daemon.memory.passport.reading import plain_bytes
+from daemon.memory.records import JSONObject, json_object
 
+_AT_ONCE: Final = 100
 _FORMAT: Final = 1
 _LARGEST_MANIFEST: Final = 512 * 2**20
+_LINKS: Final = """
+    SELECT 0 AS inward, relation, quote, coalesce((SELECT p.id FROM passport_turns p WHERE
+      p.seq = CAST(substr(target, 4) AS INTEGER) AND target IN ('TU_' || p.seq, 'TL_' || p.seq)), target) AS other
+    FROM links WHERE origin = :here
+    UNION ALL SELECT 1, relation, '', origin FROM links WHERE target = :here
+    """
+_Part = Callable[..., Coroutine[Any, Any, tuple[Sequence["PassportFile | PictureFile | str"], int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,116 @@ class Exported:
     removed: int
     chain: str
     failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PassportFile:
+    """A file of a passport: its path, and its content. Equal memories have equal bytes."""
+
+    path: str
+    content: JSONObject
+
+    @property
+    def bytes(self) -> bytes:
+        return as_bytes(self.content)
+
+
+def as_bytes(content: object) -> bytes:
+    """Return JSON in UTF-8 with sorted keys, the same for equal values."""
+    return (json.dumps(content, ensure_ascii=False, sort_keys=True, indent=2) + "\n").encode()
+
+
+async def content_of(transaction: Transaction, kind: FileKind, where: Row) -> JSONObject | None:
+    """Return the content that an export writes for the row with these key columns, or None."""
+    key = " AND ".join(f"b.{one} = :{one}" for one in kind.key)
+    row = await transaction.one(f"{kind.select} AND {key}", **{one: where[one] for one in kind.key})
+    return (await _file(transaction, kind, row)).content if row else None
+
+
+async def _file(transaction: Transaction, kind: FileKind, row: Row) -> PassportFile:
+    """Return the file of a row. Raises ValueError for a row that is no memory."""
+    ours = {name: _decoded(row[name], one.type) for name, one in kind.columns.items()}
+    kind.require(ours)
+    Audience.parse(row["audience"])
+    if kind.record:
+        record_of(row)
+    name = kind.named(row)
+    content: dict[str, Any] = {"type": kind.name, **kind.says}
+    for field, column in kind.fields.items():
+        content[field] = shown_as(column, ours.pop(column))
+    if kind.refs or kind.record:
+        here = f"{kind.prefix}_{row['seq']}" if kind.is_turn else row["id"]
+        links = sorted(
+            await transaction.rows(_LINKS, here=here), key=lambda one: (one["relation"], _number(one["other"]))
+        )
+        for field, ref in kind.refs.items():
+            ends = (one["other"] for one in links if (one["relation"], one["inward"]) == (ref.relation, ref.inward))
+            found = list(dict.fromkeys(ends))
+            content[field] = found if ref.many else next((one for one in found if one.startswith("EP_")), "")
+        seeds = {ref.relation for ref in kind.refs.values() if not ref.inward}
+        own = [one for one in links if not one["inward"] and (one["quote"] or one["relation"] not in seeds)]
+        said = [{"relation": one["relation"], "target": one["other"], "quote": one["quote"]} for one in own]
+        ours |= {"links": said} if kind.record else {}
+    (content if kind.id_name else ours)[kind.id_name or "id"] = name
+    content["soul_daemon"] = ours
+    if kind.record:
+        _add_unknown(kind, content, json_object(row["extra"]))
+    return PassportFile(kind.path(name, row), content)
+
+
+def _decoded(value: object, of: type) -> object:
+    return json.loads(value) if of in {dict, list} and isinstance(value, str) else value
+
+
+def _number(name: str) -> tuple[str, int, str]:
+    head, _, tail = name.rpartition("_")
+    return (head, int(tail), "") if tail.isascii() and tail.isdigit() else (name, 0, "")
+
+
+def _add_unknown(kind: FileKind, content: dict[str, Any], extra: Mapping[str, Any]) -> None:
+    """Add the fields of a record that only another program knows, and the ids that lead nowhere here."""
+    for name, value in extra.items():
+        if name == "soul_daemon":
+            content[name] = {**value, **content[name]}
+        elif name in kind.refs and kind.refs[name].many:
+            content[name] += [one for one in value if one not in content[name]]
+        elif name not in content or name in kind.says or (name in kind.refs and not content[name]):
+            content[name] = value
+
+
+async def _files_after(transaction: Transaction, kind: FileKind, last: int) -> tuple[list[PassportFile | str], int]:
+    """Return the next files of a kind, ids of rows that are no memory, and the last row's number, 0 at the end."""
+    rows = await transaction.rows(
+        f"{kind.select} AND b.rowid > :last ORDER BY b.rowid LIMIT :most", last=last, most=_AT_ONCE
+    )
+    found = list[PassportFile | str]()
+    for row in rows:
+        try:
+            found.append(await _file(transaction, kind, row))
+        except sqlite3.Error:
+            raise
+        except Exception:  # noqa: BLE001 - one row that is no memory must not keep the others from being written
+            found.append(kind.named(row))
+    return found, rows[-1]["row_number"] if rows else 0
+
+
+async def _all_files(
+    database: Database, pictures: SenseBytes | None
+) -> AsyncIterator[Sequence[PassportFile | PictureFile | str]]:
+    """Yield all files of memory.db's passport in batches.
+
+    Messages written while their author had paused remembering are left out, and without a folder `pictures` the
+    pictures too.
+    """
+    kinds = await database.read(kinds_of)
+    parts: list[_Part] = [partial(_files_after, kind=one) for one in kinds.values()]
+    if pictures:
+        parts.append(partial(pictures_after, folder=pictures))
+    for part in parts:
+        last = -1
+        while last:
+            files, last = await database.read(partial(part, last=max(last, 0)))
+            yield files
 
 
 async def export_passport(database: Database, folder: Path, pictures: SenseBytes | None = None) -> Exported:
@@ -70,18 +184,18 @@ async def write_passport(
     """
     digests: dict[str, str] = {}
     written, failed = 0, list[str]()
-    async for files in all_files(database, pictures):
+    async for files in _all_files(database, pictures):
         if not still():
             return None
-        failed += [one.id for one in files if isinstance(one, Unwritable)]
-        whole = [one for one in files if not isinstance(one, Unwritable)]
+        failed += [one for one in files if isinstance(one, str)]
+        whole = [one for one in files if not isinstance(one, str)]
         written += await in_background(partial(_write, folder, whole, digests))
     stale = sorted(set(before) - digests.keys())
     chain = await in_background(partial(_finish, folder, stale, digests, durable=durable))
     return Exported(len(digests), written, len(stale), chain, tuple(failed))
 
 
-def _write(folder: Path, files: Sequence[AnyFile], digests: dict[str, str]) -> int:
+def _write(folder: Path, files: Sequence[PassportFile | PictureFile], digests: dict[str, str]) -> int:
     written = 0
     for file in files:
         content = None if file.path in digests else file.bytes  # several senses show one picture
@@ -120,13 +234,9 @@ def read_manifest(folder: Path) -> tuple[Mapping[str, str], str] | None:
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise ValueError("it has a form that this version does not know")
     files, chain = manifest.get("files"), manifest.get("chain")
-    if not isinstance(files, dict) or not isinstance(chain, str) or not all(map(_is_text, files.values())):
+    if not isinstance(files, dict) or not isinstance(chain, str) or not all(isinstance(v, str) for v in files.values()):
         raise ValueError("it is no manifest")
     return files, chain
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _prepared(folder: Path) -> Mapping[str, str]:
@@ -142,86 +252,3 @@ def _prepared(folder: Path) -> Mapping[str, str]:
         )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return known[0] if known else {}
-
-
-_AT_ONCE = 200
-
-_VERIFIER = Owner("passport", "passport")
-"""The owner of foreign memories during a check."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """The result of a check: files that load and files that don't, those that lose content, and the chain.
-
-    `chain` is None if the passport has no manifest. `changed` are the paths that differ from the manifest.
-    """
-
-    records: int
-    refused: tuple[RefusedFile, ...]
-    lossless: bool
-    lost: tuple[str, ...]
-    chain: bool | None
-    changed: tuple[str, ...]
-
-
-async def verify_passport(folder: Path, clock: Clock) -> Verified:
-    """Check a passport by loading it into a temporary memory.db. Raises StoreError."""
-    with tempfile.TemporaryDirectory(prefix="soul-passport-") as spare:
-        async with open_database(Path(spare) / "memory.db", clock) as database:
-            done, decided = await bring(database, folder, _VERIFIER, clock, Bounds(as_is=True))
-            refused = {one.path for one in done.refused}
-            lost = await _lost(database, decided, [one for one in decided.entries if one.path not in refused])
-    chain, changed = _chain(folder)
-    return Verified(done.stored, done.refused, not lost, tuple(sorted(lost)), chain, changed)
-
-
-async def _lost(database: Database, decided: Plan, listed: Sequence[Listed]) -> list[str]:
-    names, lost = await database.read(names_of_turns), list[str]()
-    for some in in_batches(listed, _AT_ONCE):
-        again = [decided.listing.again(one) for one in some]  # a mirror may grow or change during the check
-        entries = [one.within(decided.knows) for one in again if isinstance(one, PassportEntry)]
-        written = await database.read(partial(_written, entries=entries, names=names))
-        lost += [
-            entry.loaded.path
-            for entry, content in zip(entries, written, strict=True)
-            if entry.left_out or not covers(content, entry.content)
-        ]
-    return lost
-
-
-async def _written(
-    transaction: Transaction, entries: Sequence[PassportEntry], names: Mapping[str, str]
-) -> list[JSONObject | None]:
-    return [await written_as(transaction, one, names) for one in entries]
-
-
-def _chain(folder: Path) -> tuple[bool | None, tuple[str, ...]]:
-    try:
-        manifest = read_manifest(folder)
-    except (ValueError, OSError, RecursionError):
-        return False, ()
-    if manifest is None:
-        return None, ()
-    digests, chain = dict(manifest[0]), manifest[1]
-    whole = chain_of(digests) == chain
-    changed = [path for path, digest in _digests(folder) if digests.pop(path, None) != digest]
-    changed += digests
-    return whole and not changed, tuple(sorted(changed))
-
-
-def _digests(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path and digest of each file that a manifest names. The digest is '' for anything but a plain file."""
-    root = folder / FOLDER
-    for place, folders, names in os.walk(root):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(place) / name
-            if name.endswith(SUFFIX):
-                try:
-                    digest = hashlib.sha256(plain_bytes(path)).hexdigest()
-                except (OSError, ValueError):
-                    digest = ""
-                yield path.relative_to(folder).as_posix(), digest
-    if root.is_dir() and not root.is_symlink():
-        yield from digests_of_pictures(folder)

@@ -1,212 +1,51 @@
 """The import of a passport in small steps: a second run finishes the memories marked as unfinished."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Final
 
+from daemon.core.errors import StoreError
+from daemon.core.perception import ConversationKey
 from daemon.core.ports.services import Clock
-from daemon.core.step import EpistemicMode
+from daemon.core.sessions import key_of
 from daemon.memory.database import Database, Transaction
-from daemon.memory.knowledge.records.kinds import Core, Episode, Fact, JournalEntry, Record, Sense, Sphere
-from daemon.memory.knowledge.records.links import Link, link, reserve_id, turn_id, turn_seq
-from daemon.memory.knowledge.records.store import put_as
-from daemon.memory.knowledge.turn_index import store_turns
-from daemon.memory.passport.beside_forms import BesideForm
-from daemon.memory.passport.beside_putting import Bounds, put_beside
-from daemon.memory.passport.entries import HIGHEST_SEQ, Listed, Listing, Owner, PassportEntry, in_batches
-from daemon.memory.passport.forms import (
-    AnyForm,
-    EpisodeForm,
-    FactForm,
-    JournalForm,
-    OurRecord,
-    SenseForm,
-    SessionForm,
-    TurnLLMForm,
-    TurnUserForm,
+from daemon.memory.database.sqlite import sqlite3
+from daemon.memory.knowledge.learning import stands_in
+from daemon.memory.knowledge.records.kinds import RecordKind, Trust
+from daemon.memory.knowledge.records.links import (
+    BrokenLink,
+    HeardByMore,
+    Link,
+    Relation,
+    link,
+    origin_of,
+    turn_id,
+    turn_seq,
 )
-from daemon.memory.passport.names import PassportKind, read_time
-from daemon.memory.passport.planning import Plan, plan
-from daemon.memory.passport.reading import RefusedFile, named
-from daemon.memory.passport.rows import bring_pictures
-from daemon.memory.queues.claims import open_conversation
-from daemon.memory.records import Speaks, Turn
-
-
-async def put_entry(transaction: Transaction, entry: PassportEntry, now: int, *, as_is: bool) -> str:
-    """Store an admitted entry without its links. Return its id here. `as_is`: see `Bounds`."""
-    if entry.conversation is not None and entry.place is not None:
-        await open_conversation(transaction, entry.conversation, entry.place, entry.origin.audience, entry.at_ms)
-    if isinstance(entry.form, TurnUserForm | TurnLLMForm):
-        return await _put_turn(transaction, entry, entry.form)
-    if isinstance(entry.form, SessionForm):
-        await _put_session(transaction, entry, entry.form, as_is=as_is)
-    else:
-        await reserve_id(transaction, entry.id)
-        await put_as(transaction, await _record(transaction, entry), now)
-    return entry.id
-
-
-async def _put_turn(transaction: Transaction, entry: PassportEntry, form: TurnUserForm | TurnLLMForm) -> str:
-    assert entry.conversation is not None
-    ours, seq = form.soul_daemon, await _free_seq(transaction, entry.id)
-    if isinstance(form, TurnUserForm):
-        turn = Turn(
-            speaker=Speaks.of(form.user_id),
-            author=form.user_id,
-            name=form.username,
-            ts=ours.ts,
-            body=form.text_excerpt,
-            thought=ours.thought,
-            seq=seq,
-            kind=ours.kind,
-            model=ours.model,
-            emotion_signal=form.emotion_signal,
-            salience_anchor=form.salience_anchor,
-            intent=form.intent,
-            intent_confidence=ours.intent_confidence,
-        )
-    else:
-        turn = Turn(
-            speaker=Speaks.SOUL,
-            author=ours.author,
-            name=ours.name,
-            ts=ours.ts,
-            body=form.text_excerpt,
-            thought=ours.thought,
-            seq=seq,
-            kind=ours.kind,
-            model=ours.model,
-            epistemic_mode=EpistemicMode(form.epistemic_mode),
-            confidence=form.confidence,
-        )
-    [stored] = await store_turns(
-        transaction,
-        [turn],
-        conversation=entry.conversation,
-        audience=entry.origin.audience,
-        trace_id=ours.trace_id,
-        now=entry.at_ms,
-    )
-    here = turn_id(turn.speaker, stored)
-    if here != entry.id:
-        await transaction.insert("passport_turns", seq=stored, id=entry.id)
-    return here
-
-
-async def _free_seq(transaction: Transaction, name: str) -> int:
-    seq = turn_seq(name)
-    if not seq or name not in {turn_id(one, seq) for one in Speaks} or seq > HIGHEST_SEQ:
-        return 0
-    return 0 if await transaction.one("SELECT 1 FROM turns WHERE seq = :seq", seq=seq) else seq
-
-
-async def _put_session(transaction: Transaction, entry: PassportEntry, form: SessionForm, *, as_is: bool) -> None:
-    """Store a missing summary. It must not cover turns that don't exist here yet, or the soul never sees them."""
-    newest = await transaction.one("SELECT coalesce(max(seq), 0) AS seq FROM turns")
-    assert newest is not None
-    await transaction.run(
-        """
-        INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
-        SELECT c.id, :version, c.audience, :summary, :up_to, :now FROM conversations c WHERE c.id = :id
-        ON CONFLICT (conversation) DO NOTHING
-        """,
-        id=str(entry.conversation),
-        version=form.soul_daemon.version,
-        summary=form.summary,
-        up_to=form.soul_daemon.summarized_to if as_is else min(form.soul_daemon.summarized_to, newest["seq"]),
-        now=entry.at_ms,
-    )
-
-
-async def _record(transaction: Transaction, entry: PassportEntry) -> Record:
-    ours = entry.form.soul_daemon
-    assert isinstance(ours, OurRecord)
-    there = await transaction.one("SELECT id FROM conversations WHERE id = :id", id=ours.conversation)
-    room = ours.conversation if there else None
-    kept = entry.form.model_copy(update={"soul_daemon": ours.model_copy(update={"conversation": room})})
-    return _of_kind(
-        kept,
-        {
-            "id": entry.id,
-            "soul": ours.soul,
-            "workspace": ours.workspace,
-            "audience": entry.origin.audience,
-            "channel": entry.origin.channel,
-            "conversation": room,
-            "text": ours.text,
-            "at_ms": entry.at_ms,
-            "trust": ours.trust,
-            "significance": ours.significance,
-            "person": ours.person,
-            "extra": replace(entry, form=kept).unknown,
-        },
-    )
-
-
-def _of_kind(form: AnyForm, common: Mapping[str, Any]) -> Record:
-    match form:
-        case EpisodeForm():
-            kind = {PassportKind.CORE: Core, PassportKind.SPHERE: Sphere}.get(PassportKind(form.type), Episode)
-            return kind(
-                **common,
-                state=form.soul_daemon.state,
-                persona_id=form.persona_id,
-                event_id=form.event_id,
-                session_id=form.session_id,
-                visit=form.soul_daemon.visit,
-                situation=form.situation_context,
-                summary=form.summary,
-                workflow=form.workflow_state,
-                state_snapshot=form.state_snapshot,
-                tags=form.tags,
-                cues=form.cues,
-                closed_ms=form.soul_daemon.closed_ms,
-            )
-        case FactForm():
-            ours = form.soul_daemon
-            return Fact(
-                **common,
-                subject=form.subject,
-                predicate=form.predicate,
-                object=form.object,
-                topic=ours.topic,
-                confidence=form.confidence,
-                claimed_by=ours.claimed_by,
-                valid_from_ms=common["at_ms"] if ours.valid_from_ms is None else ours.valid_from_ms,
-                valid_until_ms=ours.valid_until_ms,
-                why_ended=ours.why_ended,
-                used=form.access_count,
-                used_ms=None if form.last_accessed is None else read_time(form.last_accessed),
-            )
-        case SenseForm():
-            return Sense(
-                **common,
-                data_type=form.data_type,
-                source=form.source,
-                name=form.soul_daemon.name,
-                media_type=form.soul_daemon.media_type,
-                raw_data_ref=form.raw_data_ref,
-                bytes=form.soul_daemon.bytes,
-                qualia=form.qualia,
-                features=form.extracted_features,
-                physio_snapshot=form.physio_snapshot,
-            )
-        case JournalForm():
-            return JournalEntry(**common, tone=form.soul_daemon.tone, tags=form.soul_daemon.tags)
-        case _:
-            raise AssertionError(f"{form.type} is no record")
-
+from daemon.memory.passport.entries import Owner, PassportEntry, entry_of, names_in
+from daemon.memory.passport.exporting import content_of
+from daemon.memory.passport.kinds import KINDS, FileKind, kinds_of
+from daemon.memory.passport.pictures import bring_pictures
+from daemon.memory.passport.reading import Loaded, RefusedFile, named, read_file, read_passport, reason_of
+from daemon.memory.passport.storing import INTENTION, Bounds, put_row, why_refused
+from daemon.memory.people.tombstones import was_stored_before
+from daemon.memory.records import JSONObject, Speaks
 
 _AT_ONCE: Final = 100
 """The entries and links in one transaction, which must be short."""
 
-_FIELDS: Final = 5
-"""The most names of left-out fields in the result."""
-
 PLAIN: Final = Bounds()
+_FIELDS: Final = 5  # the most names of left-out fields in the result
+_HIGHEST_SEQ: Final = 10**12  # the highest number of a turn that a passport may bring
+_ORDER: Final = {one.name: number for number, one in enumerate(KINDS)}
+_ASKED: Final = "its person asked to be forgotten"
+_THERE: Final = "it is here already and says something else"
+_NOT_THERE: Final = "it rests on {}, which is not there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,123 +60,315 @@ class Imported:
     fields: tuple[str, ...] = ()
 
 
-async def import_passport(
-    database: Database, folder: Path, owner: Owner, clock: Clock, bounds: Bounds = PLAIN
-) -> Imported:
-    """Store a passport's memories that memory.db lacks, and change nothing else. Raises StoreError."""
-    done, _ = await bring(database, folder, owner, clock, bounds)
-    return done
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file that may be stored, as the list of an import keeps it.
+
+    It rests on the files `rests` of the passport. `begun`: its row was stored when an import was interrupted.
+    """
+
+    file: str
+    digest: bytes
+    id: str
+    order: tuple[int, int, int, str]
+    rests: tuple[str, ...]
+    begun: bool
+    made_of: ConversationKey | None
 
 
-async def bring(database: Database, folder: Path, owner: Owner, clock: Clock, bounds: Bounds) -> tuple[Imported, Plan]:
-    """Import as `import_passport`, and also return the plan."""
-    now = clock.now_ms()
-    work = _Work(await plan(database, folder, Listing(folder, owner, now)))
-    for listed, fresh in ((work.decided.resumed, False), (work.decided.entries, True)):
-        for some in work.steps(listed):
-            links = work.links_now(some)
-            unit = partial(_put, entries=some if fresh else (), links=links, work=work, bounds=bounds, now=now)
-            named, late = await database.write(unit)
-            work.names |= named
-            work.refused += [one.refuse(reason) for one, reason in late]
-            work.done -= {one.id for one, _ in late}
-            if fresh:
-                work.leave_out(some)
-    for ids in in_batches(work.done, _AT_ONCE):
-        await database.write(partial(_finish, ids=[work.names.get(one, one) for one in ids]))
-    pictures, strange = await bring_pictures(database, folder, bounds.room)
-    refused = (*work.decided.refused, *work.refused, *strange)
-    left_out, fields = work.left_out, tuple(work.fields)
-    return Imported(len(work.done), work.decided.unchanged, refused, pictures, left_out, fields), work.decided
+class Import:
+    """An import under way: the ids that it has stored, and those still to come."""
 
-
-class _Work:
-    """The progress of an import: stored ids of the passport, and links that wait for their other end."""
-
-    def __init__(self, decided: Plan) -> None:
-        self.decided = decided
-        self.names = dict(decided.names)
+    def __init__(self, database: Database, folder: Path, owner: Owner, now: int, bounds: Bounds) -> None:
         self.done: set[str] = set()
-        self.refused: list[RefusedFile] = []
-        self.left_out = 0
-        self.fields: dict[str, None] = {}
-        self._gone: set[str] = set()
-        self._waiting: dict[str, list[Link]] = {}
+        self.lossy: set[str] = set()
+        self._database = database
+        self._folder = folder
+        self._owner = owner
+        self._now = now
+        self._bounds = bounds
+        self._kinds: Mapping[str, FileKind] = {}
+        self._names: dict[str, str] = {}  # ids here of turns with another id in passports
+        self._unfinished: frozenset[str] = frozenset()
+        self._coming: set[str] = set()
+        self._waiting: defaultdict[str, list[Link]] = defaultdict(list)  # links, by the end that is to come
+        self._refused: list[RefusedFile] = []
+        self._unchanged = 0
+        self._left_out = 0
+        self._fields: dict[str, None] = {}
 
-    def steps(self, listed: Sequence[Listed]) -> Iterator[list[PassportEntry]]:
-        """Yield the entries of each transaction."""
-        some, weight = list[PassportEntry](), 0
-        for one in listed:
-            entry = self.decided.listing.again(one)
-            if isinstance(entry, PassportEntry) and (missing := self._missing(entry)):
-                entry = entry.refuse(f"it rests on {missing}, which is not there")
-            if isinstance(entry, RefusedFile):
-                self._gone.add(one.id)
-                self.refused.append(entry)
+    async def run(self) -> tuple[Imported, Sequence[Listed]]:
+        """Store what memory.db lacks. Return the counts, and the files that were to be stored. Raises StoreError."""
+        await self._database.read(self._look)
+        lines = self._in_order(await self._survey())
+        self._coming = {one.id for one in lines}
+        for some in self._steps(lines):
+            await self._database.write(partial(self._put, some=some))
+        done = list(map(self._here, self.done))
+        for start in range(0, len(done), _AT_ONCE):
+            await self._database.write(partial(_finish, ids=done[start : start + _AT_ONCE]))
+        pictures, strange = await bring_pictures(self._database, self._folder, self._bounds.room)
+        refused, fields = (*self._refused, *strange), tuple(self._fields)
+        return Imported(len(self.done), self._unchanged, refused, pictures, self._left_out, fields), lines
+
+    def entry(self, line: Listed) -> PassportEntry | None:
+        """Read a listed file again. None if it changed or is refused."""
+        loaded = read_file(self._folder, line.file)
+        if isinstance(loaded, Loaded) and loaded.digest != line.digest:
+            loaded = RefusedFile(named(line.file), "it changed while it was read")
+        return self._entry(loaded)
+
+    async def is_kept(self, transaction: Transaction, entry: PassportEntry) -> bool:
+        """Return True if memory.db has all that an entry says, except what changes by itself."""
+        there = await content_of(transaction, entry.kind, self._where(entry))
+        return there is not None and _covers(there, entry.said)
+
+    async def _look(self, transaction: Transaction) -> None:
+        self._kinds = await kinds_of(transaction)
+        rows = await transaction.rows("SELECT p.id, t.seq, t.speaker FROM passport_turns p JOIN turns t USING (seq)")
+        self._names = {row["id"]: turn_id(Speaks(row["speaker"]), row["seq"]) for row in rows}
+        self._unfinished = frozenset(row["id"] for row in await transaction.rows("SELECT id FROM passport_unfinished"))
+
+    async def _survey(self) -> dict[str, Listed]:
+        """Return the files to be stored by their ids, after one pass over all files."""
+        seen, lines, asked = set[str](), dict[str, Listed](), set[ConversationKey]()
+        for entry in filter(None, map(self._entry, read_passport(self._folder))):
+            standing: str | None = "its id stands in another file, too"
+            if entry.id not in seen:
+                standing = await self._database.read(partial(self._standing, entry=entry))
+            seen.add(entry.id)
+            if standing is None or (self._is_half(entry) and not standing):
+                lines[entry.id] = _listed(entry, begun=standing is not None)
+            elif standing:
+                self._refused.append(entry.refuse(standing))
+                asked |= {entry.conversation} if standing == _ASKED and entry.conversation else set()
+            else:
+                self._unchanged += 1
+        gone = asked | {replace(one, thread="") for one in asked}
+        for one in [one for one in lines.values() if one.made_of in gone and not one.begun]:
+            del lines[one.id]
+            self._refused.append(RefusedFile(named(one.file), _ASKED))
+        return lines
+
+    def _entry(self, loaded: Loaded | RefusedFile) -> PassportEntry | None:
+        if isinstance(loaded, Loaded):
+            try:
+                return entry_of(loaded, self._kinds, self._owner, self._now)
+            except ValueError as error:
+                loaded = RefusedFile(named(loaded.file), reason_of(error))
+        self._refused.append(loaded)
+        return None
+
+    def _in_order(self, lines: Mapping[str, Listed]) -> list[Listed]:
+        """Return the files so that each comes after those that it rests on. Files in a circle are refused."""
+        sorter = TopologicalSorter({one.id: [id_ for id_ in one.rests if id_ in lines] for one in lines.values()})
+        with suppress(CycleError):  # the rest of the files still come in their order
+            sorter.prepare()
+        ordered = list[Listed]()
+        while ready := sorter.get_ready():
+            ordered += sorted((lines[one] for one in ready), key=lambda line: line.order)
+            sorter.done(*ready)
+        for one in lines.keys() - {one.id for one in ordered}:
+            self._refused.append(RefusedFile(named(lines[one].file), _NOT_THERE.format(", ".join(lines[one].rests))))
+        return ordered
+
+    def _steps(self, lines: Sequence[Listed]) -> Iterator[list[tuple[PassportEntry, bool]]]:
+        """Yield the entries of each transaction, and whether their rows are stored already."""
+        some, weight = list[tuple[PassportEntry, bool]](), 0
+        for line in lines:
+            if (entry := self.entry(line)) is None:
+                self._coming.discard(line.id)
                 continue
-            some.append(self.decided.loose(entry))
-            weight += 1 + len(entry.links)
+            some.append((entry, line.begun))
+            weight += 1 + len(entry.proofs) + len(entry.refs)
             if weight > _AT_ONCE:
                 yield some
                 some, weight = [], 0
         if some:
             yield some
 
-    def links_now(self, some: Sequence[PassportEntry]) -> list[Link]:
-        """Return links whose ends are both stored once these entries are. Each comes once, quotations first."""
-        self.done |= {one.id for one in some}
-        found = dict[Link, None]()
-        for one in some:
-            for two in (*one.links, *self._waiting.pop(one.id, ())):
-                ends = (two.origin, two.target)
-                later = [end for end in ends if end in self.decided.kept and end not in self.done]
-                if later:
-                    self._waiting.setdefault(later[0], []).append(two)
-                elif all(map(self.decided.knows, ends)):
-                    found[two] = None
-        return sorted(found, key=lambda link: not link.quote)
+    def _here(self, name: str) -> str:
+        """Return the id here of a memory of the passport, or '' for a turn that can't be here."""
+        seq = turn_seq(name)
+        if name in self._names or seq is None:
+            return self._names.get(name, name)
+        return name if name.endswith(f"_{seq}") and seq <= _HIGHEST_SEQ else ""
 
-    def leave_out(self, some: Sequence[PassportEntry]) -> None:
-        """Count the unknown fields that stored entries lose."""
-        for one in some:
-            names = one.within(self.decided.knows).left_out if one.id in self.done else ()
-            self.left_out += len(names)
-            self.fields |= dict.fromkeys(map(named, names[: _FIELDS - len(self.fields)]))
+    def _where(self, entry: PassportEntry) -> Mapping[str, Any]:
+        return {**entry.row, "seq": turn_seq(self._here(entry.id))} if entry.kind.is_turn else entry.row
 
-    def _missing(self, entry: PassportEntry) -> str:
-        ours = entry.form.soul_daemon
-        targets = (one.target for one in ours.links) if isinstance(ours, OurRecord) else ()
-        return next((one for one in targets if one in self._gone), "")
+    def _is_half(self, entry: PassportEntry) -> bool:
+        return self._here(entry.id) in self._unfinished
+
+    async def _standing(self, transaction: Transaction, entry: PassportEntry) -> str | None:
+        """Return None for a new entry, '' for a stored equal one, else the reason for a refusal."""
+        try:
+            there = await content_of(transaction, entry.kind, self._where(entry))
+        except (ValueError, TypeError):  # a row that is no memory
+            return _THERE
+        if there is not None:
+            half = self._is_half(entry)
+            return (
+                ""
+                if _covers(_fixed(entry.kind, there, half=half), _fixed(entry.kind, entry.said, half=half))
+                else _THERE
+            )
+        for person in entry.people:
+            if await was_stored_before(transaction, entry.row["workspace"], person, entry.row[entry.kind.at]):
+                return _ASKED
+        over = await transaction.one(
+            """
+            SELECT :ended AS why FROM ended_intentions WHERE id = :plan
+            UNION ALL SELECT :gone FROM ledger WHERE object = :id AND act LIKE 'erase %' LIMIT 1
+            """,
+            ended="it ended here",
+            plan=entry.row["id"] if entry.kind.name == INTENTION else "",
+            gone="it was forgotten here",
+            id=entry.id,
+        )
+        return over["why"] if over else None
+
+    async def _put(self, transaction: Transaction, some: Sequence[tuple[PassportEntry, bool]]) -> None:
+        """Store entries, each with the links that are whole with it, or not at all."""
+        for entry, begun in some:
+            self._coming.discard(entry.id)
+            await transaction.run("SAVEPOINT entry")
+            try:
+                missing = await self._missing(transaction, entry)
+                if not begun:
+                    await self._store(transaction, entry, missing)
+                await self._tie(transaction, entry)
+            except (ValueError, OverflowError, StoreError, sqlite3.IntegrityError, sqlite3.DataError) as error:
+                await transaction.run("ROLLBACK TO entry")
+                self._refused.append(entry.refuse(why_refused(entry.kind, error)))
+            else:
+                self.done.add(entry.id)
+                if not begun and not entry.kind.record:
+                    self._leave_out(entry, [*names_in(entry.unknown), *missing])
+            await transaction.run("RELEASE entry")
+
+    async def _store(self, transaction: Transaction, entry: PassportEntry, missing: JSONObject) -> None:
+        seq = self._where(entry).get("seq")
+        here = await put_row(transaction, entry, self._bounds, self._now, missing=missing, seq=seq)
+        if here != entry.id and entry.kind.is_turn:
+            await transaction.insert("passport_turns", seq=turn_seq(here), id=entry.id)
+            self._names[entry.id] = here
+        await transaction.insert("passport_unfinished", "ON CONFLICT DO NOTHING", id=here)
+
+    def _leave_out(self, entry: PassportEntry, names: Sequence[str]) -> None:
+        """Count the unknown fields that a stored entry loses."""
+        self._left_out += len(names)
+        self._fields |= dict.fromkeys(map(named, names[: _FIELDS - len(self._fields)]))
+        if names:
+            self.lossy.add(entry.id)
+
+    async def _missing(self, transaction: Transaction, entry: PassportEntry) -> dict[str, object]:
+        """Return the fields of an entry with ids that lead nowhere."""
+        missing = dict[str, object]()
+        for field, ref in entry.kind.refs.items():
+            value: Any = entry.content.get(field) or []
+            ids = value if ref.many else [value] if value else []
+            if gone := [one for one in ids if not await self._knows(transaction, one)]:
+                missing[field] = gone if ref.many else gone[0]
+        return missing
+
+    async def _knows(self, transaction: Transaction, name: str) -> bool:
+        known = name in self._coming or name in self.done
+        return known or await origin_of(transaction, self._here(name)) is not None
+
+    async def _tie(self, transaction: Transaction, entry: PassportEntry) -> None:
+        """Store the links of an entry, and those that waited for it. Raises ValueError for what it can't rest on.
+
+        No link from a memory that was here before is stored: a passport changes none of them.
+        """
+        proved = [await self._prove(transaction, entry, one) for one in entry.proofs]
+        if entry.kind.record is RecordKind.FACT and entry.row["trust"] in {Trust.OWN, Trust.CLAIM} and not any(proved):
+            raise ValueError("no quotation proves it")
+        for one in (*entry.refs, *self._waiting.pop(entry.id, ())):
+            if late := next((end for end in (one.origin, one.target) if end in self._coming), ""):
+                self._waiting[late].append(one)
+            elif one.origin == entry.id or one.origin in self.done:
+                await self._link(transaction, one)
+
+    async def _prove(self, transaction: Transaction, entry: PassportEntry, proof: Link) -> bool:
+        """Store a link to what an entry rests on. Return True for a quotation of the person who is said to say it."""
+        seq, evidence = turn_seq(self._here(proof.target)), proof.relation is Relation.EVIDENCE
+        turn = await transaction.one("SELECT body, author FROM turns WHERE seq = :seq", seq=seq)
+        body, author = (turn["body"], turn["author"]) if turn else ("", "")
+        if evidence and key_of(author) is not None:
+            raise ValueError(f"{proof.target} was said in a session, which proves nothing")
+        if not await self._link(transaction, proof):
+            raise ValueError(_NOT_THERE.format(proof.target))
+        if proof.quote and not stands_in(proof.quote, body):
+            raise ValueError(f"its quotation does not stand in {proof.target}")
+        claimant = entry.row.get("claimed_by") or entry.row.get("person") or author
+        return evidence and bool(proof.quote) and claimant == author
+
+    async def _link(self, transaction: Transaction, one: Link) -> bool:
+        """Store a link. Return False if one of its ends is not there. Raises ValueError if it widens an audience."""
+        here = replace(one, origin=self._here(one.origin), target=self._here(one.target))
+        try:
+            await link(transaction, [here], self._now)
+        except BrokenLink:
+            return False
+        except HeardByMore:
+            raise ValueError(f"{one.origin} would be heard by more people than {one.target}") from None
+        return True
 
 
-async def _put(
-    transaction: Transaction,
-    *,
-    entries: Sequence[PassportEntry],
-    links: Sequence[Link],
-    work: _Work,
-    bounds: Bounds,
-    now: int,
-) -> tuple[dict[str, str], list[tuple[PassportEntry, str]]]:
-    """Store entries and links. Return the new ids of turns that got another one here, and the refusals."""
-    named, refused = dict[str, str](), list[tuple[PassportEntry, str]]()
-    for entry in entries:
-        kept = entry.within(work.decided.knows)
-        if isinstance(kept.form, BesideForm):
-            if reason := await put_beside(transaction, kept, kept.form, bounds, now):
-                refused.append((entry, reason))
-        elif (name := await put_entry(transaction, kept, now, as_is=bounds.as_is)) != entry.id:
-            named[entry.id] = name
+async def import_passport(
+    database: Database, folder: Path, owner: Owner, clock: Clock, bounds: Bounds = PLAIN
+) -> Imported:
+    """Store a passport's memories that memory.db lacks, and change nothing else. Raises StoreError."""
+    done, _ = await Import(database, folder, owner, clock.now_ms(), bounds).run()
+    return done
 
-    def here(name: str) -> str:
-        return named.get(name) or work.names.get(name, name)
 
-    unfinished = "INSERT INTO passport_unfinished (id) VALUES (:key) ON CONFLICT DO NOTHING"
-    await transaction.run_for_each(unfinished, [here(one.id) for one in entries])
-    tied = [replace(one, origin=here(one.origin), target=here(one.target)) for one in links]
-    await link(transaction, tied, now)
-    return named, refused
+async def workspace_of(transaction: Transaction, soul: str) -> str:
+    """Return the workspace of the soul's newest message, or ''."""
+    row = await transaction.one(
+        "SELECT workspace FROM conversations WHERE soul = :soul ORDER BY last_ms DESC LIMIT 1", soul=soul
+    )
+    return row["workspace"] if row else ""
 
 
 async def _finish(transaction: Transaction, ids: Sequence[str]) -> None:
     await transaction.run_for_each("DELETE FROM passport_unfinished WHERE id = :key", ids)
+
+
+def _listed(entry: PassportEntry, *, begun: bool) -> Listed:
+    kind, name = entry.kind, entry.id
+    rests = tuple(one.target for one in entry.proofs)
+    order = (_ORDER[kind.name], 0, 0, name)
+    if kind.is_turn:
+        seq, tail = turn_seq(name), name.partition("_")[2]
+        ours = seq is not None and tail == str(seq)
+        order = (
+            0,
+            int(not ours),
+            seq if ours and seq else entry.row[kind.at],
+            f"{tail.zfill(20)} {kind.prefix == 'TL'}",
+        )
+    return Listed(entry.loaded.file, entry.loaded.digest, name, order, rests, begun, entry.made_of)
+
+
+def _fixed(kind: FileKind, content: JSONObject, *, half: bool) -> JSONObject:
+    """Return the content of a file without what changes by itself, and `half` without its links."""
+    ours, moving = content["soul_daemon"], {*kind.moving, "place", *(["links"] if half else [])}
+    assert isinstance(ours, Mapping)
+    refs = kind.refs if half or not kind.record else {}
+    kept = {name: value for name, value in content.items() if name not in refs}
+    return {**kept, "soul_daemon": {name: value for name, value in ours.items() if name not in moving}}
+
+
+def _covers(whole: object, part: object, *, ids: bool = False) -> bool:
+    """Return True if `whole` contains `part`: fields at any depth, equal lists, and `ids` in any order."""
+    if isinstance(part, Mapping) and isinstance(whole, Mapping):
+        return all(
+            name in whole and _covers(whole[name], value, ids=name.endswith("_refs")) for name, value in part.items()
+        )
+    if isinstance(part, list) and isinstance(whole, list):
+        same = len(part) == len(whole) and all(map(_covers, whole, part))
+        return same or (ids and set(map(str, part)) <= set(map(str, whole)))
+    numbers = type(part) in {int, float} and type(whole) in {int, float}
+    return (numbers or type(part) is type(whole)) and part == whole

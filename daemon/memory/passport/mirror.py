@@ -18,7 +18,8 @@ from daemon.memory.database import Database
 from daemon.memory.knowledge.shared_files import SenseBytes
 from daemon.memory.mirror_folders import FOLDER, LEAVE, MANIFEST, delete_mirror, mirrors_in
 from daemon.memory.passport.exporting import write_passport
-from daemon.memory.passport.names import PICTURE_SUFFIX, SUFFIX
+from daemon.memory.passport.kinds import SUFFIX
+from daemon.memory.passport.pictures import PICTURE_SUFFIX
 from daemon.memory.retrieval.keeper import LEAST_ROOM, LOCK, free_bytes, owned
 
 _MODE: Final = 0o700

@@ -6,29 +6,14 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Final
-
-from pydantic import ValidationError
 
 from daemon.core.errors import StoreError
 from daemon.core.text import storable, visible_line
 from daemon.memory.mirror_folders import FOLDER, MANIFEST
-from daemon.memory.passport.beside_forms import named_id
-from daemon.memory.passport.forms import (
-    FORMS,
-    AnyForm,
-    CoreForm,
-    EpisodeForm,
-    FactForm,
-    JournalForm,
-    SenseForm,
-    SessionForm,
-    SphereForm,
-    TurnLLMForm,
-    TurnUserForm,
-)
-from daemon.memory.passport.names import SUFFIX, PassportKind, is_id
+from daemon.memory.passport.kinds import SUFFIX
 from daemon.memory.records import JSONObject
 
 LARGEST: Final = 2 * 2**20
@@ -38,6 +23,7 @@ _DEEPEST: Final = 8
 _MOST: Final = 2_000_000
 _DEEPEST_JSON: Final = 40
 _LONGEST_NAME: Final = 200
+_LONGEST_REASON: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +36,11 @@ class RefusedFile:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as it was read.
-
-    A fact without an id gets one made of its content. `file` is the path within the passport, `path` its visible form,
-    `digest` the SHA-256 of its bytes.
-    """
+    """A file as it was read: its path within the passport, the SHA-256 of its bytes, and its content."""
 
     file: str
-    path: str
     digest: bytes
-    id: str
-    kind: PassportKind
-    form: AnyForm
-    original: JSONObject
-
-
-class _Refused(Exception):
-    """An error with the reason for a file's refusal."""
+    content: JSONObject
 
 
 def read_passport(folder: Path) -> Iterator[Loaded | RefusedFile]:
@@ -76,10 +50,10 @@ def read_passport(folder: Path) -> Iterator[Loaded | RefusedFile]:
     folder.
     """
     root = root_of(folder)
-    for number, (path, entry) in enumerate(_walk(root, f"{FOLDER}/" if root != folder else "", _DEEPEST)):
+    for number, (path, refused) in enumerate(_walk(root, f"{FOLDER}/" if root != folder else "", _DEEPEST)):
         if number >= _MOST:
             raise StoreError(f"{folder} holds more than {_MOST} files", hint="bring it in by parts")
-        yield _read(path, entry)
+        yield RefusedFile(named(path), refused) if refused else read_file(folder, path)
 
 
 def root_of(folder: Path) -> Path:
@@ -102,133 +76,68 @@ def plain_bytes(path: str | Path, most: int = LARGEST) -> bytes:
     return content
 
 
-def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.DirEntry[str] | RefusedFile]]:
+def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield the paths of files, and of anything else with the reason for its refusal."""
     try:
         entries = sorted(os.scandir(folder), key=lambda one: one.name)
     except OSError as error:
-        yield prefix, RefusedFile(named(prefix), f"it can't be read: {error.strerror}")
+        yield prefix, reason_of(error)
         return
     for entry in entries:
         path = f"{prefix}{entry.name}"
         if entry.is_symlink():
-            yield path, RefusedFile(named(path), "it is a link")
+            yield path, "it is a link"
         elif entry.is_dir(follow_symlinks=False):
             if depth:
                 yield from _walk(Path(entry.path), f"{path}/", depth - 1)
             else:
-                yield path, RefusedFile(named(path), "it lies too deep")
+                yield path, "it lies too deep"
         elif entry.name.endswith(SUFFIX) and not entry.name.startswith(".") and path != MANIFEST:
-            yield path, entry
+            yield path, ""
 
 
-def read_again(folder: Path, file: str) -> Loaded | RefusedFile:
-    """Read a file of a passport again, by its path within the passport."""
-    return _load(file, str(folder / file))
-
-
-def _read(path: str, entry: os.DirEntry[str] | RefusedFile) -> Loaded | RefusedFile:
-    return entry if isinstance(entry, RefusedFile) else _load(path, entry.path)
-
-
-def _load(path: str, place: str) -> Loaded | RefusedFile:
+def read_file(folder: Path, file: str) -> Loaded | RefusedFile:
+    """Read a file of a passport by its path within the passport."""
     try:
-        return _loaded(path, plain_bytes(place))
-    except _Refused as error:
-        return RefusedFile(named(path), str(error))
-    except OSError as error:
-        return RefusedFile(named(path), f"it can't be read: {error.strerror}")
-    except ValueError as error:
-        return RefusedFile(named(path), str(error))
+        content = plain_bytes(folder / file)
+        return Loaded(file, hashlib.sha256(content).digest(), _object(content))
+    except (OSError, ValueError) as error:
+        return RefusedFile(named(file), reason_of(error))
 
 
-def _loaded(path: str, content: bytes) -> Loaded:
-    original = _object(content)
-    kind = _kind_of(original)
-    try:
-        form = FORMS[kind].model_validate_json(json.dumps({**original, "type": kind}))
-    except ValidationError as error:
-        raise _Refused(f"it is no {kind}: {_faults(error)}") from None
-    name = _id_of(form, Path(path).stem)
-    if not is_id(kind, name):
-        raise _Refused("its id is none of its kind")
-    return Loaded(path, named(path), hashlib.sha256(content).digest(), name, kind, form, original)
+def reason_of(error: Exception) -> str:
+    """Return an error as the reason for a refusal, on one line."""
+    said = f"it can't be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+    return visible_line(said)[:_LONGEST_REASON]
 
 
 def _object(content: bytes) -> JSONObject:
     try:
-        text = content.decode("utf-8")
-        value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_once)
+        value = json.loads(content.decode("utf-8"), parse_constant=_no_number, object_pairs_hook=_once)
     except UnicodeDecodeError:
-        raise _Refused("it is no UTF-8") from None
+        raise ValueError("it is no UTF-8") from None
     except RecursionError:
-        raise _Refused("it is nested too deep") from None
+        raise ValueError("it is nested too deep") from None
     except ValueError as error:
-        raise _Refused(f"it is no JSON: {visible_line(str(error))[:80]}") from None
+        raise ValueError(f"it is no JSON: {visible_line(str(error))[:80]}") from None
     if not isinstance(value, dict):
-        raise _Refused("it is no JSON object")
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - it is text that can't be read
     _require_storable(value, _DEEPEST_JSON)
     return value
 
 
 def _require_storable(value: object, depth: int) -> None:
     if not depth:
-        raise _Refused("it is nested too deep")
-    if isinstance(value, str):
-        if storable(value) != value or "\x00" in value:
-            raise _Refused("it holds text that can't be stored")
-    elif isinstance(value, dict):
-        for name, inner in value.items():
+        raise ValueError("it is nested too deep")
+    if isinstance(value, str) and (storable(value) != value or "\x00" in value):
+        raise ValueError("it holds text that can't be stored")
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError("a number is none")
+    if isinstance(value, dict):
+        for name in value:
             _require_storable(name, depth)
-            _require_storable(inner, depth - 1)
-    elif isinstance(value, list):
-        for inner in value:
-            _require_storable(inner, depth - 1)
-
-
-def _kind_of(original: JSONObject) -> PassportKind:
-    """Return a file's kind by its type, or by its fields as in the samples of seed 004."""
-    named = original.get("type")
-    if named is not None:
-        if not isinstance(named, str) or named not in frozenset(PassportKind):
-            raise _Refused("it has a type that no memory has")
-        return PassportKind(named)
-    if "turn_id" in original:
-        return PassportKind.TURN_LLM if original.get("speaker") == "llm" else PassportKind.TURN_USER
-    for field, kind in (
-        ("sensory_id", PassportKind.SENSE),
-        ("episode_id", PassportKind.EPISODE),
-        ("subject", PassportKind.FACT),
-    ):
-        if field in original:
-            return kind
-    raise _Refused("it is no memory: it has neither a type nor an id")
-
-
-def _id_of(form: AnyForm, file_name: str) -> str:
-    match form:
-        case EpisodeForm() | CoreForm() | SphereForm():
-            return form.episode_id
-        case FactForm():
-            return form.soul_daemon.id or (file_name if is_id(PassportKind.FACT, file_name) else _made_of(form))
-        case SenseForm():
-            return form.sensory_id
-        case TurnUserForm() | TurnLLMForm():
-            return form.turn_id
-        case JournalForm():
-            return form.journal_id
-        case _:
-            return form.session_id if isinstance(form, SessionForm) else named_id(form)
-
-
-def _made_of(fact: FactForm) -> str:
-    parts = "\x1f".join((fact.subject, fact.predicate, fact.object))
-    return f"sem_{hashlib.sha256(parts.encode()).hexdigest()[:8]}"
-
-
-def _faults(error: ValidationError) -> str:
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    shown = [f"{'.'.join(map(str, one['loc']))[:80]}: {one['msg']}" for one in faults[:3]]
-    return visible_line("; ".join(shown))
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _require_storable(inner, depth - 1)
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -60,12 +60,7 @@ class _NoRowOfItsKind(StoreError): ...
 
 async def put(transaction: Transaction, record: R, now: int, links: Sequence[Link] = ()) -> R:
     """Store a new record with its links, whose origin may be left empty. Raises BrokenLink, HeardByMore."""
-    kept = replace(record, id=await new_id(transaction, record.kind, record.at_ms), created_ms=now)
-    return await put_as(transaction, kept, now, links)
-
-
-async def put_as(transaction: Transaction, record: R, now: int, links: Sequence[Link] = ()) -> R:
-    """Store a record that has its id already, such as one from a passport. The caller has reserved the id."""
+    record = replace(record, id=await new_id(transaction, record.kind, record.at_ms), created_ms=now)
     row = await transaction.insert(
         "records",
         "RETURNING seq",
@@ -76,14 +71,19 @@ async def put_as(transaction: Transaction, record: R, now: int, links: Sequence[
         **_columns(record, _COMMON),
     )
     assert row is not None
-    record = replace(record, seq=row["seq"], created_ms=now)
+    record = replace(record, seq=row["seq"])
     _, table = KINDS[record.kind]
     await transaction.insert(table, id=record.id, **_columns(record, _own_columns(record.kind)))
-    await _index(transaction, record)
     await link(transaction, [replace(one, origin=one.origin or record.id) for one in links], now)
     await cross_link(transaction, [one.target for one in links if one.relation is Relation.EVIDENCE], now)
-    await note_write(transaction, act=f"put {record.kind}", subject=record.id, content=content_of(record), now=now)
+    await take_in(transaction, record, now)
     return record
+
+
+async def take_in(transaction: Transaction, record: Record, now: int) -> None:
+    """Index a record whose rows were just stored, and note it in the ledger."""
+    await _index(transaction, record)
+    await note_write(transaction, act=f"put {record.kind}", subject=record.id, content=content_of(record), now=now)
 
 
 async def get(transaction: Transaction, record_id: str) -> Record | None:
@@ -173,6 +173,11 @@ async def erase(transaction: Transaction, record: Record | UnreadableRecord, now
     await forget_salts(transaction, record.id)
 
 
+def record_of(row: sqlite3.Row | Mapping[str, Any]) -> Record:
+    """Return the record of a joined row of both its tables. Raises ValueError if it can't be read."""
+    return _read(KINDS[RecordKind(row["kind"])][0], row)
+
+
 def content_of(record: Record) -> Mapping[str, object]:
     """Return all that a record says as JSON, for the ledger's digest. The use counts are left out."""
     said = [name for name in (*_COMMON, *_own_columns(record.kind)) if name not in _USE]
@@ -180,14 +185,14 @@ def content_of(record: Record) -> Mapping[str, object]:
 
 
 async def _whole(transaction: Transaction, base: sqlite3.Row) -> Record:
-    cls, table = KINDS[RecordKind(base["kind"])]
+    _, table = KINDS[RecordKind(base["kind"])]
     row = await transaction.one(
         f"SELECT r.*, k.* FROM records r JOIN {table} k ON k.id = r.id WHERE r.id = :id",  # noqa: S608 - a literal of KINDS
         id=base["id"],
     )
     if row is None:
         raise _NoRowOfItsKind(f"record {base['id']} has no row of its kind", hint="run `soul memory verify`")
-    return _read(cls, row)
+    return record_of(row)
 
 
 async def _index(transaction: Transaction, record: Record) -> None:
@@ -214,7 +219,7 @@ def _columns(record: Record, names: Sequence[str]) -> dict[str, object]:
     return {name: codecs[name][0](getattr(record, name)) for name in names}
 
 
-def _read(cls: type[R], row: sqlite3.Row) -> R:
+def _read(cls: type[R], row: sqlite3.Row | Mapping[str, Any]) -> R:
     return cls(**{name: decode(row[name]) for name, (_, decode) in _codecs(cls.kind).items()})
 
 
