@@ -1,4 +1,8 @@
-"""SQL conditions and assignments for the declarations of tables: a person's rows, and rows past their use."""
+"""SQL conditions and assignments for the declarations of tables: a person's rows, and rows past their use.
+
+Parameters are the `person` and `workspace`, lists as JSON (see below), `now`, and of *forget me* the message that is
+`spared`, with the moment when it was `said` by Slack's clock, in ms.
+"""
 
 from typing import Final
 

@@ -100,6 +100,17 @@ _HERE: Final = "conversation"
 
 T, A = Table, Age
 TABLES: Final = (
+    # what was said; retention finds its posts by the rows of the inbox
+    T(
+        "turns",
+        of="author",
+        words="body thought name emotion_signal salience_anchor intent",
+        place=_HERE,
+        workspace=_of_its("turns", "conversations", _HERE),
+        step=True,
+        key="seq",
+        ages=(A("turn_days", "said_ms"),),
+    ),
     # Files and posts are found by the rows of the inbox, which lose their author last.
     T(
         "shared_files",
@@ -147,17 +158,7 @@ TABLES: Final = (
     ),
     T("feedback", of="author", words="why", workspace=_of_its("feedback", "outbox", "outbox")),
     T("judged_memories", of="author", workspace=_of_its("judged_memories", "outbox", "outbox")),
-    # what was said, and what was made of it
-    T(
-        "turns",
-        of="author",
-        words="body thought name emotion_signal salience_anchor intent",
-        place=_HERE,
-        workspace=_of_its("turns", "conversations", _HERE),
-        step=True,
-        key="seq",
-        ages=(A("turn_days", "said_ms"),),
-    ),
+    # what was made of it
     T("aged_turns", of="author"),
     T("turn_words", words="words"),
     T("working_memory", words="summary", place=_HERE),
@@ -245,12 +246,16 @@ TABLES: Final = (
         "user_models",
         of="person",
         words="name whispers",
-        export=("visits", "audience, name, visits, interactions, seen_ms", "1 = 1"),
+        export=("visits", "audience, name, visits, interactions, seen_ms", "1 = 1 ORDER BY audience"),
     ),
     T("user_model_history", of="person", words="notes whispers change"),
     T("looked_through", of="person", workspace=_of_its("looked_through", "conversations", _HERE)),
     T("invitations", of="who", export=("invitation", "state, how, until_ms, asked_ms, at_ms", "1 = 1")),
-    T("initiatives", of="person", export=("written_unasked", "at_ms, promised, disliked AS unwanted", "1 = 1")),
+    T(
+        "initiatives",
+        of="person",
+        export=("written_unasked", "at_ms, promised, disliked AS unwanted", "1 = 1 ORDER BY seq"),
+    ),
     T("remembering", of="person", export=("remembering", "paused_ms, informed_ms", "1 = 1")),
     *(T(one, of="person") for one in _OF_ONE_PERSON.split()),
     T("room_ways", of="person", words="instructions"),

@@ -16,12 +16,7 @@ FIRST = (
     *("feedback", "sessions", "thoughts", "intentions"),
 )  # what other rows point to
 NOT_HERE = {"tombstones", "turn_words", "record_words", "library_passages", "library_words"}  # what the daemon makes
-OBJECTS = (
-    *("params", "thought", "extra", "found", "arguments", "awaited", "change", "process_memory", "data", "state"),
-    *("input", "output", "did", "envelope", "situation", "workflow", "state_snapshot", "qualia", "features"),
-    "physio_snapshot",
-)
-LISTS = ("notes", "tags", "cues", "salience_anchor", "facts")
+LISTS = {"notes", "tags", "cues", "salience_anchor"}  # other words are in objects, also where plain text is kept
 TRIES = 40  # drawn values may break a CHECK of their table
 
 
@@ -100,7 +95,7 @@ class _Row:
             return f"{self._word} {self._person}"
         if name in table.words.split():
             text = f"{self._word} {table.name}"
-            return json.dumps({"w": text} if name in OBJECTS else [text]) if name in (*OBJECTS, *LISTS) else text
+            return json.dumps([text] if name in LISTS else {"w": text})
         if name in self._same:
             return self._same[name]
         if key:

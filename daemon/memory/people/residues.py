@@ -42,20 +42,10 @@ _SAID: Final = "SELECT seq, body FROM turns WHERE seq > :after ORDER BY seq LIMI
 async def texts_of(database: Database, workspace: str, person: str) -> tuple[str, ...]:
     """Return a person's texts to search for after the forgetting, longest first. Raises StoreError."""
 
-    async def unit(transaction: Transaction) -> tuple[str, ...]:
-        seqs = await turns_of(transaction, workspace, person)
-        rows = await transaction.rows(
-            _THEIRS,
-            person=person,
-            workspace=workspace,
-            seqs=str(seqs),
-            least=_LEAST,
-            longest=_LONGEST,
-            most=_MOST,
-        )
-        return tuple(row["text"] for row in rows)
-
-    return await database.read(unit)
+    seqs = await database.read(partial(turns_of, workspace=workspace, person=person))
+    sizes = {"least": _LEAST, "longest": _LONGEST, "most": _MOST}
+    rows = await database.rows(_THEIRS, person=person, workspace=workspace, seqs=str(seqs), **sizes)
+    return tuple(row["text"] for row in rows)
 
 
 async def residues(database: Database, folder: Path, workspace: str, person: str, texts: Sequence[str]) -> int:
