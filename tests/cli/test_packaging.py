@@ -34,7 +34,8 @@ def _plain(name: str) -> str:
 
 
 def test_every_package_that_is_imported_is_declared() -> None:
-    declared = {_plain(re.split(r"[<>=;\[ ]", line)[0]) for line in PROJECT["dependencies"]}
+    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["traces"]]
+    declared = {_plain(re.split(r"[<>=;\[ ]", line)[0]) for line in lines}
     bring = packages_distributions()
     undeclared = {name for name in imported() if not declared & {_plain(one) for one in bring.get(name, [name])}}
     assert undeclared == set()
