@@ -13,9 +13,10 @@ from pydantic import SecretStr
 
 import daemon
 from daemon.app.assembly import assemble, caps_of, souls_of
-from daemon.app.http_api import build_http_channel, side_of
+from daemon.app.http_api import side_of
 from daemon.app.lifecycle import Daemon, clock_of, stop_on_signals, unless_stopped
 from daemon.app.minds import first_mind, sinks_of, telemetry_of, with_models_of
+from daemon.channels.http.channel import HttpChannel
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.config import Settings, environment, unknown_settings
@@ -159,7 +160,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None], doctor
         identity = await unless_stopped(stop, slack.identify(), service, clock)
         if identity is None:
             return
-        http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=sinks.metrics)
+        http = HttpChannel(settings, clock, emit, sinks.metrics)
         stack.push_async_callback(http.close)
         built = await stack.enter_async_context(
             assemble(

@@ -1,19 +1,16 @@
-"""The HTTP channel, and what it needs of memory.db once that is open."""
+"""The parts of an assembled daemon that the HTTP API works with."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 from daemon.app.lifecycle import Daemon
 from daemon.app.side_calls import paid_speech
-from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.core.config import Settings
 from daemon.core.contexts import ContextState
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.channel import Room
-from daemon.core.ports.services import Clock, Emit, GateDecision
+from daemon.core.ports.services import GateDecision
 from daemon.core.sessions import talk_of
-from daemon.core.telemetry.metrics import Metrics
 from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.shared.keys import Keys
 from daemon.memory.shared.sessions import SessionStore
@@ -26,23 +23,6 @@ from daemon.shared.sessions import CodeSessions
 from daemon.soul import Souls
 
 
-def build_http_channel(
-    settings: Settings, clock: Clock, emit: Emit, *, souls: Souls, workspace: str, metrics: Metrics
-) -> HttpChannel:
-    """Build the HTTP channel of the main soul. Connect it to `side_of` before it listens."""
-
-    def personality(mode: str) -> str | None:
-        soul = souls.current(souls.main)
-        if not mode:
-            return soul.personality
-        found = soul.mode(mode)
-        return found.personality if found else None
-
-    return HttpChannel(
-        settings, clock, emit, soul=souls.main, workspace=workspace, personality=personality, metrics=metrics
-    )
-
-
 def side_of(
     built: Daemon,
     souls: Souls,
@@ -51,7 +31,7 @@ def side_of(
     standing_of: Callable[[str], Awaitable[GateDecision]],
     room_of: Callable[[str], Awaitable[Room]] | None = None,
 ) -> DaemonSide:
-    """Return what the HTTP channel needs of an assembled daemon. Machines and sessions talk with the main soul.
+    """Return the parts that the HTTP channel needs. Machines and sessions talk with the main soul.
 
     `standing_of` asks the gate about the owner of a key, `room_of` finds the owner's direct messages, by default on the
     main channel.
@@ -75,6 +55,11 @@ def side_of(
         keys = dict.fromkeys((*built.settings.shared_contexts, *souls.current(souls.main).shared_contexts))
         return [one for one in await contexts.these(tuple(keys)) if one.audience == everybody]
 
+    def personality(mode: str) -> str | None:
+        soul = souls.current(souls.main)
+        found = soul.mode(mode) if mode else soul
+        return found.personality if found else None
+
     def who() -> tuple[str, str]:
         soul = souls.current(souls.main)
         return soul.display_name, soul.personality
@@ -96,6 +81,12 @@ def side_of(
         wake=wake,
     )
     return DaemonSide(
+        settings=built.settings,
+        clock=clock,
+        emit=emit,
+        soul=souls.main,
+        workspace=workspace,
+        personality=personality,
         find_reply=replies.find,
         last_name=replies.last_name,
         enqueue=enqueue,

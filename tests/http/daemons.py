@@ -59,16 +59,7 @@ class HttpDaemon:
         self._settings, self._clock, self._model = settings, clock, model
         self._stop, self._ready = asyncio.Event(), asyncio.Event()
         emit = fanout(self.events, self.metrics)
-        self.channel = HttpChannel(
-            settings,
-            clock,
-            emit,
-            soul=settings.name,
-            workspace=WORKSPACE,
-            personality=MODES.get,
-            metrics=self.metrics,
-            espeak=espeak,
-        )
+        self.channel = HttpChannel(settings, clock, emit, self.metrics, espeak=espeak)
         self._emit = emit
         self._life = asyncio.create_task(self._live())
 
@@ -89,7 +80,9 @@ class HttpDaemon:
                 )
             )
             side = side_of(self.built, souls, WORKSPACE, standing_of=self._standing_of, room_of=self._room_of)
-            self.channel.connect(replace(side, enqueue=self._enqueue, unready=self._unready, queues=self._queues))
+            self.channel.connect(
+                replace(side, personality=MODES.get, enqueue=self._enqueue, unready=self._unready, queues=self._queues)
+            )
             service = ServiceManager()
             await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._ready.set())
 

@@ -51,8 +51,7 @@ SILENT = DraftLog(_nothing, _nothing, _nothing)
 
 
 def _http(tmp_path: Path, **changes: object) -> HttpChannel:
-    told, who = (settings_for(tmp_path, **changes), FakeClock(), Events()), {"": "# Minoan"}.get
-    return HttpChannel(*told, soul="minoan", workspace="T1", personality=who, metrics=Metrics())
+    return HttpChannel(settings_for(tmp_path, **changes), FakeClock(), Events(), Metrics())
 
 
 ASKED = ("thinking", "speak", "deliver", "find", "thread_before", "linked", "readers", "admit")

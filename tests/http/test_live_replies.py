@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.http.stream import LiveReplies, ReplyReader
+from daemon.channels.http.stream import Draft, LiveReplies, ReplyReader
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.services import Task, TaskState
 
@@ -68,7 +68,7 @@ def test_a_slow_reader_gets_a_bounded_beginning_of_the_reply(pieces: list[str], 
     reader, read = ReplyReader(1.0), ""
     for piece, takes in zip(pieces, [*taking, *[False] * len(pieces)], strict=False):
         reader.add_text(piece)
-        assert sum(map(len, reader._pieces)) < 65_536 + 30_000
+        assert sum(map(len, reader.pieces)) < 65_536 + 30_000
         read += reader.take().text if takes else ""
     assert "".join(pieces).startswith(read + reader.take().text)
 
@@ -80,7 +80,7 @@ def test_after_a_gap_a_reader_gets_text_again_when_the_reply_restarts() -> None:
     assert len(reader.take().text) == 70_000
     reader.add_text("still lost")
     assert reader.take().text == ""
-    reader.restart()
+    reader.restart(Draft(1.0))
     reader.add_text("again")
     update = reader.take()
     assert (update.restarted, update.text) == (True, "again")

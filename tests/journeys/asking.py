@@ -12,7 +12,8 @@ import aiohttp
 from pydantic import SecretStr
 
 from daemon.app.assembly import souls_of
-from daemon.app.http_api import build_http_channel, side_of
+from daemon.app.http_api import side_of
+from daemon.channels.http.channel import HttpChannel
 from daemon.core.concurrency import alongside
 from daemon.core.ports.services import GateDecision
 from daemon.core.sessions import Visibility
@@ -40,7 +41,7 @@ async def door(house: House) -> AsyncIterator[str]:
     """The HTTP API of the newest daemon, until the block ends; gives its address."""
     settings = house.settings.model_copy(update={"http_port": 0, "http_token": SecretStr(TOKEN)})
     souls = souls_of(settings, house.events)
-    http = build_http_channel(settings, house.clock, house.events, souls=souls, workspace=TEAM, metrics=Metrics())
+    http = HttpChannel(settings, house.clock, house.events, Metrics())
     http.connect(side_of(house.built, souls, TEAM, standing_of=_standing))
     ready = asyncio.Event()
     async with alongside(http.listen(house.built.store.inbox, ready)):

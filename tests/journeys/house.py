@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from daemon.app import Doctor, with_alarms
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import build_http_channel, side_of
+from daemon.app.http_api import side_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.slack.appearance import Appearance
@@ -28,7 +28,6 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.database.sqlite import sqlite3
-from daemon.soul import Souls
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import shown
 from tests.models import FakeModel, Flow
@@ -84,7 +83,7 @@ class SlackDaemon:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
             identity = await channel.identify()
-            troubles, http = RecentErrors(self._clock), self._door(souls, identity.team)
+            troubles, http = RecentErrors(self._clock), self._door()
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,
@@ -105,13 +104,11 @@ class SlackDaemon:
             self.built = with_alarms(self.built, souls, self._doctor)
             await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())
 
-    def _door(self, souls: Souls, team: str) -> HttpChannel | None:
+    def _door(self) -> HttpChannel | None:
         """The HTTP API, where the settings give it a token; most journeys need none."""
         if self._settings.http_token is None:
             return None
-        self.http = build_http_channel(
-            self._settings, self._clock, self.events, souls=souls, workspace=team, metrics=Metrics()
-        )
+        self.http = HttpChannel(self._settings, self._clock, self.events, Metrics())
         return self.http
 
     async def ready(self) -> Self:

@@ -105,7 +105,7 @@ TASKS = {
     "app/lifecycle.py:clock_of": "the daemon, which runs inside it",
     "channels/http/contexts.py:ContextPages.watch_context": "request",
     "channels/http/sessions.py:CompanionPolls.wait": "request",
-    "channels/http/pairing.py:SessionTalk._reply": "request",
+    "channels/http/stream.py:ReplyStream.reply": "request",
     "channels/http/sessions.py:SessionPages.session_notes": "request",
     "channels/http/stream.py:ReplyStream.run": "request",
     "core/channels.py:Channels.listen": "last line in Daemon.live",

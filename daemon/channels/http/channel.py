@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 import daemon
-from daemon.channels.http.chat import ESPEAK, NAME, Chat, Personality, Tts
+from daemon.channels.http.chat import ESPEAK, NAME, Chat, Tts
 from daemon.channels.http.contexts import ContextPages
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.events import EventPages
@@ -37,30 +37,17 @@ ROUTES: Final = routes_of(Chat, Tts, EventPages, SessionPages, PairPages, Contex
 class HttpChannel(Channel):
     """The channel for programs that hold the bearer token. Each session is a separate conversation.
 
-    `personality` gives the soul's markdown by mode. Call `connect` before `listen`, and `close` after the last
-    delivery. With the HTTP API switched off it serves no requests, but older conversations still end properly.
+    Call `connect` before `listen`, and `close` after the last delivery. With the HTTP API switched off it serves no
+    requests, but older conversations still end properly.
     """
 
     name = NAME
 
-    def __init__(
-        self,
-        settings: Settings,
-        clock: Clock,
-        emit: Emit,
-        *,
-        soul: str,
-        workspace: str,
-        personality: Personality,
-        metrics: Metrics,
-        espeak: str = ESPEAK,
-    ) -> None:
+    def __init__(self, settings: Settings, clock: Clock, emit: Emit, metrics: Metrics, *, espeak: str = ESPEAK) -> None:
         self.url = ""
         self._settings = settings
         self._clock = clock
         self._emit = emit
-        self._soul, self._workspace = soul, workspace
-        self._personality = personality
         self._metrics = metrics
         self._espeak = espeak
         self._live = LiveReplies()
@@ -172,39 +159,21 @@ class HttpChannel(Channel):
         return self._daemon_side
 
     def _new_server(self, intake: Intake, token: str) -> ApiServer:
-        stored = HttpIntake(intake, self._side, self._clock)
-        talk = SessionTalk(
-            self._soul,
-            self._workspace,
-            hourly=self._settings.session_hourly,
-            intake=stored,
-            side=self._side,
-            live=self._live,
-            clock=self._clock,
-        )
-        self._pages = ContextPages(self._side, self._clock, self._emit)
-        self._of_sessions = SessionPages(self._side, self._clock)
+        side = self._side
+        stored = HttpIntake(side, intake)
+        self._pages, self._of_sessions = ContextPages(side), SessionPages(side)
         pages = (
-            Chat(
-                self._soul,
-                self._workspace,
-                personality=self._personality,
-                intake=stored,
-                side=self._side,
-                live=self._live,
-                clock=self._clock,
-                emit=self._emit,
-            ),
-            Tts(self._settings, self._emit, self._side, espeak=self._espeak),
-            EventPages(self._soul, self._workspace, self._side, self._clock),
+            Chat(side, stored, self._live),
+            Tts(side, self._espeak),
+            EventPages(side),
             self._of_sessions,
-            PairPages(self._side),
+            PairPages(side),
             self._pages,
-            McpPage(SessionTools(self._side, talk)),
-            DaemonPages(self._side, self._metrics, partial(description, ROUTES, daemon.__version__)),
+            McpPage(SessionTools(side, SessionTalk(side, stored, self._live))),
+            DaemonPages(side, self._metrics, partial(description, ROUTES, daemon.__version__)),
         )
         host = self._settings.http_host
-        auth = Auth(token, (host, *self._settings.http_names), self._side.sessions.owner)
+        auth = Auth(token, (host, *self._settings.http_names), side.sessions.owner)
         return ApiServer(pages, host, auth, self._metrics, self._emit)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import re
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,12 +17,11 @@ from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.pairing import HttpIntake, SentWords
 from daemon.channels.http.request import ID, SOME_TEXT, Id, Refusal, RequestModel, ResponseModel
 from daemon.channels.http.routes import Headers, Parameter, route
-from daemon.channels.http.stream import EVENTS, ChatAnswer, LiveReplies, Question, ReplyStream, done, why_no_reply
+from daemon.channels.http.stream import EVENTS, ChatAnswer, LiveReplies, Question, ReplyStream, done, require_words
 from daemon.core.config import Settings
 from daemon.core.errors import ModelUnavailable
 from daemon.core.http import UNCOMPRESSED, is_loopback
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports.services import Clock, Emit
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -79,39 +78,16 @@ class Queued(ResponseModel):
     queued: tuple[str, ...] = Field(description="The names of the jobs.")
 
 
-Personality = Callable[[str], str | None]
-"""A function that returns the soul's markdown by mode, '' for the soul itself, or None for an unknown mode."""
-
-
 class Chat:
-    """The handlers of conversations. `soul` and `workspace` are part of every conversation's key.
+    """The handlers of conversations. All may raise Refusal and StoreError."""
 
-    All may raise Refusal and StoreError.
-    """
-
-    def __init__(
-        self,
-        soul: str,
-        workspace: str,
-        *,
-        personality: Personality,
-        intake: HttpIntake,
-        side: DaemonSide,
-        live: LiveReplies,
-        clock: Clock,
-        emit: Emit,
-    ) -> None:
-        self._soul = soul
-        self._workspace = workspace
-        self._personality = personality
-        self._intake = intake
+    def __init__(self, side: DaemonSide, intake: HttpIntake, live: LiveReplies) -> None:
         self._side = side
+        self._intake = intake
         self._live = live
-        self._clock = clock
-        self._emit = emit
 
     def _conversation(self, session: str) -> ConversationKey:
-        return ConversationKey(self._soul, self._workspace, NAME, session)
+        return ConversationKey(self._side.soul, self._side.workspace, NAME, session)
 
     @route(
         "POST",
@@ -140,8 +116,7 @@ class Chat:
                 author = author_of(session)
                 message = SentWords(asked.message, author, asked.name or "", Audience(AudienceKind.DM, author))
                 reader.ts = float(await self._intake.store(question, message))
-            stream = ReplyStream(question, self._side, self._live, self._clock, self._emit)
-            return await stream.run(request, reader)
+            return await ReplyStream(question, self._side, self._live).run(request, reader)
 
     @route(
         "GET",
@@ -166,9 +141,7 @@ class Chat:
         if not reply.settled:
             headers["Retry-After"] = "1"
             return ChatPending(session=session, message_id=message_id)
-        if reply.apology or not reply.parts:
-            _, message, hint = why_no_reply(reply)
-            raise Refusal(410, "no_answer", message, hint)
+        require_words(reply)
         return ChatAnswer(**done(question, reply).model_dump())
 
     @route("POST", "/api/soul/subprocess", {202: "The jobs are queued."}, {404: "No such conversation."})
@@ -202,7 +175,7 @@ class Chat:
         """
         if any(not re.fullmatch(ID, mode) for mode in modes) or len(modes) > 1:
             raise Refusal(422, "invalid", "That can't be the name of a mode.", "one name of letters, digits, - and _")
-        text = self._personality(modes[0] if modes else "")
+        text = self._side.personality(modes[0] if modes else "")
         if text is None:
             raise Refusal(404, "unknown_mode", "The soul has no such mode.", "leave mode out for the soul itself")
         return web.Response(text=text, content_type="text/markdown", charset="utf-8")
@@ -230,9 +203,9 @@ class SpeechRequest(RequestModel):
 class Tts:
     """The handler of the speech endpoint. `espeak` is the program to run if no upstream endpoint is set."""
 
-    def __init__(self, settings: Settings, emit: Emit, side: DaemonSide, *, espeak: str = ESPEAK) -> None:
-        self._settings = settings
-        self._emit = emit
+    def __init__(self, side: DaemonSide, espeak: str) -> None:
+        self._settings = side.settings
+        self._emit = side.emit
         self._side = side
         self._espeak = espeak
         self._slots = asyncio.Semaphore(_AT_ONCE)

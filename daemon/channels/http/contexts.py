@@ -17,7 +17,6 @@ from daemon.core.concurrency import alongside
 from daemon.core.contexts import KEY, ContextConflict, ContextState
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.ports.arrivals import NAME_PATTERN
-from daemon.core.ports.services import Clock, Emit
 from daemon.core.sessions import KeyOwner
 
 _MOST_WATCHERS: Final = 256
@@ -135,11 +134,11 @@ _BAD_KEY: Final = {404: "The context is not for all of the workspace.", 422: "Th
 class ContextPages:
     """The handlers of shared contexts. All may raise Refusal, ContextRefused and StoreError."""
 
-    def __init__(self, side: DaemonSide, clock: Clock, emit: Emit) -> None:
+    def __init__(self, side: DaemonSide) -> None:
         self._contexts = side.contexts
         self._sessions = side.sessions
-        self._clock = clock
-        self._emit = emit
+        self._clock = side.clock
+        self._emit = side.emit
         self._watchers: set[_Watcher] = set()
         self._closing = False
 

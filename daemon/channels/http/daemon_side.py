@@ -10,11 +10,13 @@ from typing import Protocol
 
 from aiohttp.web import StreamResponse
 
+from daemon.core.config import Settings
 from daemon.core.contexts import ContextState, JSONObject
 from daemon.core.pairing import Begun, Paired
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.arrivals import Member
 from daemon.core.ports.library import Passage, StoredReply
+from daemon.core.ports.services import Clock, Emit
 from daemon.core.sensing import EventSource, PushedReading
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner, SessionReads
 
@@ -77,17 +79,22 @@ class EventSources(Protocol):
 
 @dataclass(slots=True)
 class DaemonSide:
-    """The calls into the daemon, each of which may raise StoreError.
+    """The parts of the daemon that the HTTP API works with. Each call may raise StoreError.
 
-    `find_reply` takes a conversation and the message id that the program gave. `last_name` is the last name that the
-    user of a conversation gave, or ''. `enqueue` queues the background jobs of a conversation and returns their names,
-    or None for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of
-    users. `queues` counts waiting rows by queue. `sessions` are those of Claude Code, `contexts` the shared state.
-    `has_neighbours` is True if another daemon on the same memory.db runs on this machine. `memory` is the part of the
-    soul's memory for sessions. `pairing` serves machines that ask for keys, `events` and `push_reading` programs that
-    report. `pay_speech` pays for texts read aloud, None if that is free.
+    Programs talk with `soul` in `workspace`. `personality` is its markdown by mode, empty for the soul itself, or None
+    for an unknown mode. `find_reply` takes a conversation and the message id that the program gave. `last_name` is the
+    last name that the user of a conversation gave, or ''. `enqueue` queues the background jobs of a conversation and
+    returns their names, or None for an unknown conversation. `unready` gives the reasons why the daemon can't work now,
+    without names of users. `queues` counts waiting rows by queue. `has_neighbours` is True if another daemon on the
+    same memory.db runs on this machine. `pay_speech` pays for texts read aloud, None if that is free.
     """
 
+    settings: Settings
+    clock: Clock
+    emit: Emit
+    soul: str
+    workspace: str
+    personality: Callable[[str], str | None]
     find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
     last_name: Callable[[ConversationKey], Awaitable[str]]
     enqueue: Callable[[ConversationKey], Awaitable[tuple[str, ...] | None]]

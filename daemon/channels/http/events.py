@@ -25,7 +25,6 @@ from daemon.channels.http.request import (
     unsigned,
 )
 from daemon.channels.http.routes import Parameter, route
-from daemon.core.ports.services import Clock
 from daemon.core.sensing import (
     CHANNEL,
     LONGEST,
@@ -117,16 +116,10 @@ class ReadingPerceived(ResponseModel):
 
 
 class EventPages:
-    """The handlers of programs that report. Their readings with the bearer token go to `soul` in `workspace`.
+    """The handlers of programs that report. Both may raise Refusal, ConfigError and StoreError."""
 
-    Both may raise Refusal, ConfigError and StoreError.
-    """
-
-    def __init__(self, soul: str, workspace: str, side: DaemonSide, clock: Clock) -> None:
-        self._soul, self._workspace = soul, workspace
-        self._events = side.events
-        self._push = side.push_reading
-        self._clock = clock
+    def __init__(self, side: DaemonSide) -> None:
+        self._side = side
 
     @route(
         "POST",
@@ -162,7 +155,7 @@ class EventPages:
         """
         signed = (await self._signed_by(request, body, source))[0] if source else None
         given = body_of(body, SenseReading)
-        return ReadingPerceived(perceived_by=await self._push(self._reading(given, signed)))
+        return ReadingPerceived(perceived_by=await self._side.push_reading(self._reading(given, signed)))
 
     def _reading(self, given: SenseReading, source: EventSource | None) -> PushedReading:
         """Return the reading to store. A source may report in its own room only. Raises Refusal."""
@@ -172,8 +165,8 @@ class EventPages:
         if not (words := _as_kept(given.content)):
             raise Refusal(422, "invalid", "content: it says nothing.", "send what is to be perceived, as text")
         return PushedReading(
-            source.soul if source else self._soul,
-            source.workspace if source else self._workspace,
+            source.soul if source else self._side.soul,
+            source.workspace if source else self._side.workspace,
             source.id if source else TOKEN,
             given.id,
             _of_a_program(given.sense),
@@ -214,15 +207,15 @@ class EventPages:
         """
         signer, id_ = await self._signed_by(request, body, source)
         words = await asyncio.to_thread(_readable, body, request.content_type)
-        fresh = await self._events.take(signer, id_, words)
+        fresh = await self._side.events.take(signer, id_, words)
         return EventTaken(state="taken" if fresh else "known")
 
     async def _signed_by(self, request: web.Request, body: bytes, names: tuple[str, ...]) -> tuple[EventSource, str]:
         """Return the source that signed a request, and its id for it. Raises Refusal, ConfigError and StoreError."""
-        source = await self._events.source(names[0]) if len(names) == 1 else None
+        source = await self._side.events.source(names[0]) if len(names) == 1 else None
         signing = source.signing if source else Signing.STANDARD
-        key = signing_key(await self._events.secret(source), signing) if source else _NOBODY
-        id_ = signed_id(signing, key, request.headers, body, self._clock.now_ms() / 1000)
+        key = signing_key(await self._side.events.secret(source), signing) if source else _NOBODY
+        id_ = signed_id(signing, key, request.headers, body, self._side.clock.now_ms() / 1000)
         if source is None or id_ is None:
             raise unsigned()
         return source, id_

@@ -17,15 +17,14 @@ from pydantic import Field, StringConstraints
 from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.request import Refusal, RequestModel, ResponseModel, Scope
 from daemon.channels.http.routes import Parameter, route, wait_for
-from daemon.channels.http.stream import BEAT, LiveReplies, Question, ReplyReader, why_no_reply
-from daemon.core.concurrency import alongside, time_limit
+from daemon.channels.http.stream import LiveReplies, Question, ReplyStream, require_words
+from daemon.core.concurrency import time_limit
 from daemon.core.http import is_loopback
 from daemon.core.pairing import CODE
 from daemon.core.perception import Audience, ConversationKey, Perception, Place
 from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import Acceptance, NewMessage
 from daemon.core.ports.library import StoredReply
-from daemon.core.ports.services import Clock
 from daemon.core.sessions import KeyOwner, Visibility, talk_of
 
 _TABLES: Final = ("/proc/self/net/tcp", "/proc/self/net/tcp6")  # proc(5)
@@ -190,10 +189,9 @@ class SentWords:
 class HttpIntake:
     """The store of messages, which also finds known ones."""
 
-    def __init__(self, intake: Intake, side: DaemonSide, clock: Clock) -> None:
-        self._intake = intake
+    def __init__(self, side: DaemonSide, intake: Intake) -> None:
         self._side = side
-        self._clock = clock
+        self._intake = intake
         self._last_ts = 0
 
     async def known(self, question: Question, words: str) -> StoredReply | None:
@@ -231,7 +229,7 @@ class HttpIntake:
 
     def next_ts(self) -> str:
         """Return seconds with six decimals, as Slack writes them, always larger than the last."""
-        self._last_ts = max(self._last_ts + 1, self._clock.now_ms() * 1000 + secrets.randbelow(1000))
+        self._last_ts = max(self._last_ts + 1, self._side.clock.now_ms() * 1000 + secrets.randbelow(1000))
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
 
@@ -241,30 +239,17 @@ _MOST_CALLS_WAITING: Final = 10
 
 
 class SessionTalk:
-    """The talk of sessions with the soul. Each key may ask, or have a text stored, `hourly` times in an hour."""
+    """The talk of sessions with the soul. Each key may ask, or have a text stored, a number of times in an hour."""
 
-    def __init__(
-        self,
-        soul: str,
-        workspace: str,
-        *,
-        hourly: int,
-        intake: HttpIntake,
-        side: DaemonSide,
-        live: LiveReplies,
-        clock: Clock,
-    ) -> None:
-        self._soul, self._workspace = soul, workspace
-        self._hourly = hourly
-        self._intake = intake
+    def __init__(self, side: DaemonSide, intake: HttpIntake, live: LiveReplies) -> None:
         self._side = side
+        self._intake = intake
         self._live = live
-        self._clock = clock
         self._counting = asyncio.Lock()
         self._waiting = Counter[str]()
 
     def conversation(self, owner: KeyOwner, session: str) -> ConversationKey:
-        return talk_of(self._soul, self._workspace, owner, session)
+        return talk_of(self._side.soul, self._side.workspace, owner, session)
 
     async def ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
         """Send a message and wait for the reply. The same id returns the same reply again, at no cost.
@@ -283,19 +268,19 @@ class SessionTalk:
 
     async def _ask(self, owner: KeyOwner, session: str, words: str, message_id: str) -> StoredReply:
         question = Question(self.conversation(owner, session), message_id or secrets.token_urlsafe(16))
+        again = f"ask again with the id {question.message_id} and the same words"
         known = await self._intake.known(question, words) if message_id else None
         with self._live.reader(question.conversation, known.ts if known else self._intake.next_ts()) as reader:
             if known is None:
                 reader.ts = float(await self._say(question, owner, words))
             try:
-                async with time_limit(self._clock, _LONGEST_S):
-                    reply = await self._reply(question, reader)
+                async with time_limit(self._side.clock, _LONGEST_S):
+                    reply = await ReplyStream(question, self._side, self._live).reply(reader)
             except TimeoutError:
-                hint = f"ask again with the id {question.message_id} and the same words"
-                raise Refusal(504, "too_slow", "The soul has not answered yet.", hint) from None
-        if reply.apology or not reply.parts:
-            _, message, hint = why_no_reply(reply)
-            raise Refusal(410, "no_answer", message, hint)
+                raise Refusal(504, "too_slow", "The soul has not answered yet.", again) from None
+        if reply is None:
+            raise Refusal(503, "stopping", "The daemon is stopping.", again)
+        require_words(reply)
         return reply
 
     async def _say(self, question: Question, owner: KeyOwner, words: str) -> str:
@@ -306,8 +291,9 @@ class SessionTalk:
             return await self._intake.store(question, SentWords(words, owner.author, name, audience))
 
     async def _require_budget(self, owner: KeyOwner) -> None:
-        if await self._side.memory.asked(owner, self._clock.now_ms() - _HOUR_MS) >= self._hourly:
-            message = f"This key asked or had texts kept {self._hourly} times within an hour, which is the most."
+        hourly = self._side.settings.session_hourly
+        if await self._side.memory.asked(owner, self._side.clock.now_ms() - _HOUR_MS) >= hourly:
+            message = f"This key asked or had texts kept {hourly} times within an hour, which is the most."
             raise Refusal(429, "over_budget", message, "try again later; recall costs nothing")
 
     @contextmanager
@@ -322,24 +308,3 @@ class SessionTalk:
         finally:
             self._waiting[owner.key] -= 1
             self._waiting += Counter()  # drops keys with a count of zero
-
-    async def _reply(self, question: Question, reader: ReplyReader) -> StoredReply:
-        async with alongside(self._beat(reader)):
-            while True:
-                reader.changed.clear()
-                reader.take()  # the draft is not shown, and must not accumulate
-                look_up, reader.look_up = reader.look_up, False
-                if self._live.closing:
-                    hint = f"ask again with the id {question.message_id} and the same words"
-                    raise Refusal(503, "stopping", "The daemon is stopping.", hint)
-                if look_up:
-                    found = await self._side.find_reply(question.conversation, question.message_id)
-                    if found is not None and found.settled:
-                        return found
-                await reader.changed.wait()
-
-    async def _beat(self, reader: ReplyReader) -> None:
-        """Look the reply up periodically, since another daemon may have replied."""
-        while True:
-            await self._clock.sleep(BEAT)
-            reader.wake()

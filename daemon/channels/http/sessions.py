@@ -25,7 +25,6 @@ from daemon.channels.http.request import (
 from daemon.channels.http.routes import Headers, Parameter, route, wait_for
 from daemon.channels.http.server import client_left
 from daemon.core.concurrency import Bell
-from daemon.core.ports.services import Clock
 from daemon.core.questions import LONGEST_ANSWER
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner
 from daemon.core.text import visible_line
@@ -48,9 +47,9 @@ class _Companion:
 class CompanionPolls:
     """The open polls of each companion. It reports companions that no longer poll."""
 
-    def __init__(self, side: DaemonSide, clock: Clock) -> None:
+    def __init__(self, side: DaemonSide) -> None:
         self._companions = side.sessions.companions
-        self._clock = clock
+        self._clock = side.clock
         self._open = Counter[_Companion]()
         self._due: dict[_Companion, float] = {}
         self._bell = Bell()
@@ -271,10 +270,10 @@ _Session = Annotated[str, Parameter("path", "The session.", name="id")]
 class SessionPages:
     """The handlers of sessions. All may raise Refusal, NotTheirSession and StoreError."""
 
-    def __init__(self, side: DaemonSide, clock: Clock) -> None:
-        self.polls = CompanionPolls(side, clock)
+    def __init__(self, side: DaemonSide) -> None:
+        self.polls = CompanionPolls(side)
         self._sessions = side.sessions
-        self._clock = clock
+        self._clock = side.clock
         self._polls = set[asyncio.Task[Any]]()
 
     def close(self) -> None:

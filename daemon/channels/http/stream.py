@@ -4,19 +4,19 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
 from pydantic import BaseModel, Field
 
 from daemon.channels.http.daemon_side import DaemonSide
-from daemon.channels.http.request import ResponseModel
+from daemon.channels.http.request import Refusal, ResponseModel
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.library import StoredReply
-from daemon.core.ports.services import Clock, Emit, Task
+from daemon.core.ports.services import Emit, Task
 
 
 class ChatAnswer(ResponseModel):
@@ -88,39 +88,52 @@ class ReplyUpdate:
     tasks: tuple[Task, ...] = ()
 
 
-class ReplyReader:
-    """One client waiting for the reply to one message, whose `ts` is in seconds.
+class Draft:
+    """A reply in progress to the messages up to `ts`, in seconds, as far as it is kept."""
+
+    def __init__(self, ts: float) -> None:
+        self.ts = ts
+        self.pieces: list[str] = []
+        self.size = 0
+        self.tasks: dict[str, Task] = {}
+
+    def add_text(self, text: str) -> None:
+        """Take more of the reply. Text beyond the cap on unread text is dropped, since the stored reply has it."""
+        if self.size < _MOST_UNREAD:
+            self.pieces.append(text)
+        self.size += len(text)
+
+    def add_task(self, task: Task) -> None:
+        """Take a task. Only its newest state is kept."""
+        if task.id in self.tasks or len(self.tasks) < _MOST_TASKS:
+            self.tasks[task.id] = task
+
+
+class ReplyReader(Draft):
+    """One client waiting for the reply to one message, with what it has not taken yet of the draft.
 
     `changed` is set when there is something to take or to look up. `look_up` is True when memory.db may have the reply.
     """
 
     def __init__(self, ts: float) -> None:
-        self.ts = ts
+        super().__init__(ts)
         self.changed = asyncio.Event()
         self.look_up = True
         self._restarted = False
-        self._pieces: list[str] = []
-        self._size = 0
-        self._tasks: dict[str, Task] = {}
 
-    def restart(self) -> None:
-        self._restarted, self._size = True, 0
-        self._pieces.clear()
-        self._tasks.clear()
+    def restart(self, draft: Draft) -> None:
+        """Begin again with a draft."""
+        self._restarted = True
+        self.pieces, self.size, self.tasks = list(draft.pieces), draft.size, dict(draft.tasks)
         self.changed.set()
 
     def add_text(self, text: str) -> None:
-        """Take more of the reply. Text beyond the cap on unread text is dropped, since the stored reply has it."""
-        if self._size < _MOST_UNREAD:
-            self._pieces.append(text)
-        self._size += len(text)
+        super().add_text(text)
         self.changed.set()
 
     def add_task(self, task: Task) -> None:
-        """Take a task. Only its newest state is kept."""
-        if task.id in self._tasks or len(self._tasks) < _MOST_TASKS:
-            self._tasks[task.id] = task
-            self.changed.set()
+        super().add_task(task)
+        self.changed.set()
 
     def wake(self) -> None:
         self.look_up = True
@@ -128,23 +141,13 @@ class ReplyReader:
 
     def take(self) -> ReplyUpdate:
         """Return everything new since the last call."""
-        update = ReplyUpdate(self._restarted, "".join(self._pieces), tuple(self._tasks.values()))
-        if self._size < _MOST_UNREAD:  # later text would hide the gap
-            self._size = 0
+        update = ReplyUpdate(self._restarted, "".join(self.pieces), tuple(self.tasks.values()))
+        if self.size < _MOST_UNREAD:  # later text would hide the gap
+            self.size = 0
         self._restarted = False
-        self._pieces.clear()
-        self._tasks.clear()
+        self.pieces.clear()
+        self.tasks.clear()
         return update
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A reply in progress to the messages up to `ts`."""
-
-    ts: float
-    text: list[str] = field(default_factory=list)
-    size: int = 0
-    tasks: dict[str, Task] = field(default_factory=dict)
 
 
 class LiveReplies:
@@ -153,7 +156,7 @@ class LiveReplies:
     def __init__(self) -> None:
         self.closing = False
         self._readers: dict[ConversationKey, list[ReplyReader]] = {}
-        self._drafts: dict[ConversationKey, _Draft] = {}
+        self._drafts: dict[ConversationKey, Draft] = {}
 
     @property
     def reader_count(self) -> int:
@@ -165,11 +168,7 @@ class LiveReplies:
         reader = ReplyReader(float(ts))
         draft = self._drafts.get(conversation)
         if draft is not None and reader.ts <= draft.ts:
-            reader.restart()
-            for text in draft.text:
-                reader.add_text(text)
-            for task in draft.tasks.values():
-                reader.add_task(task)
+            reader.restart(draft)
         self._readers.setdefault(conversation, []).append(reader)
         try:
             yield reader
@@ -179,28 +178,19 @@ class LiveReplies:
                 del self._readers[conversation]
 
     def begin(self, conversation: ConversationKey, ts: str) -> None:
-        self._drafts[conversation] = draft = _Draft(float(ts))
+        self._drafts[conversation] = draft = Draft(float(ts))
         for reader in self._readers_of(conversation, draft):
-            reader.restart()
+            reader.restart(draft)
 
     def say(self, conversation: ConversationKey, text: str) -> None:
         """Add to the reply in progress, if any."""
-        if (draft := self._drafts.get(conversation)) is None:
-            return
-        if draft.size < _MOST_UNREAD:
-            draft.text.append(text)
-        draft.size += len(text)
-        for reader in self._readers_of(conversation, draft):
-            reader.add_text(text)
+        for one in self._shown(conversation):
+            one.add_text(text)
 
     def show(self, conversation: ConversationKey, task: Task) -> None:
         """Show a task's state in addition to the reply in progress, if any."""
-        if (draft := self._drafts.get(conversation)) is None:
-            return
-        if task.id in draft.tasks or len(draft.tasks) < _MOST_TASKS:
-            draft.tasks[task.id] = task
-        for reader in self._readers_of(conversation, draft):
-            reader.add_task(task)
+        for one in self._shown(conversation):
+            one.add_task(task)
 
     def end(self, conversation: ConversationKey) -> None:
         """End the draft. The readers look the result up in memory.db."""
@@ -214,7 +204,11 @@ class LiveReplies:
             for reader in readers:
                 reader.wake()
 
-    def _readers_of(self, conversation: ConversationKey, draft: _Draft) -> list[ReplyReader]:
+    def _shown(self, conversation: ConversationKey) -> list[Draft]:
+        draft = self._drafts.get(conversation)
+        return [] if draft is None else [draft, *self._readers_of(conversation, draft)]
+
+    def _readers_of(self, conversation: ConversationKey, draft: Draft) -> list[ReplyReader]:
         return [reader for reader in self._readers.get(conversation, ()) if reader.ts <= draft.ts]
 
 
@@ -272,6 +266,13 @@ def why_no_reply(reply: StoredReply) -> tuple[str, str, str]:
     return (reply.state if reply.state in _NO_REPLY else "failed", *_NO_REPLY.get(reply.state, _FAILED))
 
 
+def require_words(reply: StoredReply) -> None:
+    """Raise Refusal if a settled message has no reply."""
+    if reply.apology or not reply.parts:
+        _, message, hint = why_no_reply(reply)
+        raise Refusal(410, "no_answer", message, hint)
+
+
 def encoded(event: BaseModel) -> bytes:
     return server_sent(_NAMES[type(event)], event)
 
@@ -291,23 +292,37 @@ class Question:
 class ReplyStream:
     """The stream of the reply to one message to one client."""
 
-    def __init__(self, question: Question, side: DaemonSide, live: LiveReplies, clock: Clock, emit: Emit) -> None:
+    def __init__(self, question: Question, side: DaemonSide, live: LiveReplies) -> None:
         self._question = question
         self._side = side
         self._live = live
-        self._clock = clock
-        self._emit = emit
         self._beats = 0
 
     async def run(self, request: web.Request, reader: ReplyReader) -> web.StreamResponse:
         """Stream until the reply is complete or the client is gone. The reply is completed without a client too."""
         async with alongside(self._beat(reader)):
-            return await send_events(request, self._events(reader), self._emit, session=self._question.session)
+            return await send_events(request, self._events(reader), self._side.emit, session=self._question.session)
+
+    async def reply(self, reader: ReplyReader) -> StoredReply | None:
+        """Wait for the stored reply, without its draft. Return None if the daemon stops."""
+        async with alongside(self._beat(reader)):
+            while not self._live.closing:
+                reader.changed.clear()
+                reader.take()  # the draft must not accumulate
+                look_up, reader.look_up = reader.look_up, False
+                found = await self._find() if look_up else None
+                if found is not None and found.settled:
+                    return found
+                await reader.changed.wait()
+        return None
+
+    async def _find(self) -> StoredReply | None:
+        return await self._side.find_reply(self._question.conversation, self._question.message_id)
 
     async def _beat(self, reader: ReplyReader) -> None:
         """Look the reply up periodically, since another daemon may have replied."""
         while True:
-            await self._clock.sleep(BEAT)
+            await self._side.clock.sleep(BEAT)
             self._beats += 1
             reader.wake()
 
@@ -342,9 +357,9 @@ class ReplyStream:
         if self._live.closing:  # memory.db may be closed already
             return _CLOSING
         try:
-            reply = await self._side.find_reply(question.conversation, question.message_id)
+            reply = await self._find()
         except StoreError as error:
-            self._emit("store.failed", reason=error.message, hint=error.hint)
+            self._side.emit("store.failed", reason=error.message, hint=error.hint)
             reply = None
         if reply is None or not reply.settled:
             return None
