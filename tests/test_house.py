@@ -48,7 +48,7 @@ CEILINGS = {  # each change lowers them; one that raises a number has its reason
     "tables": 105,
     "triggers": 46,
     "docstrings that begin headless": 30,
-    "docstrings with old words": 50,
+    "docstrings with old words": 48,
     "docstrings that only refer": 0,
     "lines of pages": 3_760,
 }

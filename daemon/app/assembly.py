@@ -1,16 +1,16 @@
 """Assembly of a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import daemon
 from daemon.app.health import Eyes, Health, build_eyes, known_names
-from daemon.app.homes import Home, WorkAtHomes, souls_in
 from daemon.app.lifecycle import Chore, Daemon, Hosting
 from daemon.app.minds import Meanings, build_meanings, labels_of
+from daemon.app.soul_work import SoulWork, build_work
 from daemon.channels.souls import channels_of
 from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell, in_background
@@ -114,49 +114,39 @@ async def assemble(
     People reach it on `channel`, programs over `http`. `account` and `url` are as in `Hosting`. `troubles` is one of
     the sinks of `emit`, if failures should be shown. Raises ConfigError, SoulError or StoreError.
     """
-    channels, interrupts = channels_of(channel, http), Interrupts()
-    homes = tuple(Home(name, workspace, channels, name) for name in souls.names)
+    channels, interrupts, bells = channels_of(channel, http), Interrupts(), {name: Bell() for name in souls.names}
+
+    def wake() -> None:
+        for bell in bells.values():
+            bell.ring()
+
+    def accepted(conversation: str) -> None:
+        interrupts.call(conversation)
+        wake()
+
     async with AsyncExitStack() as stack:
-        accepted = _on_accepted([home.bell for home in homes], interrupts)
         opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
         store = await stack.enter_async_context(opening)
-        news = StoreNews(store.database, clock)
-        eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
-        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
-        meanings = build_meanings(settings, store.database, clock, emit, stack)
-        library = _library(settings, store, meanings, clock, emit)
-        found = Surfacing(store.database, clock, meanings.meaning)
-        reasons = Reasons(store.database, meanings.patient, library.open_folders)
-        services_of = partial(
-            _services, settings, clock, emit, _Shared(homes, news, eyes, library, toolbox, found, reasons)
-        )
-        labels = labels_of(settings, meanings)
-        at_work = {name: SoulAtWork(store.contexts.awareness, clock, name) for name in souls.names}
-        works = WorkAtHomes(settings, interrupts)
-        for home in homes:
-            own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
-            current, llm = partial(souls.current, home.soul), llm_of(home.soul)
-            services = services_of(home.channels, store=own, soul=current, llm=llm, at_work=at_work[home.soul])
-            services = replace(services, labels=labels)
+        parts = await _open_parts(settings, channels, clock, emit, store, stack)
+        chores, works = _chores(parts), list[SoulWork]()
+        for name, bell in bells.items():
+            own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
+            services = _services(parts, own, partial(souls.current, name), llm_of(name), souls.names, wake)
             stack.push_async_callback(services.till.close)
-            works.add(home, own, services)
+            works.append(build_work(settings, services, interrupts, bell))
+            chores |= works[-1].chores
         await store.presence.release_dead_claims(settings.in_doubt)
-        hosting, health = Hosting(store.presence, souls, account, url), Health(clock)
-        work, told = Dispatcher(works.lanes, clock, emit), troubles or RecentErrors(clock)
-        chores = _chores(settings, store, library, clock, emit, news=news, meanings=meanings, eyes=eyes)
-        chores |= works.chores | {f"what {name} does": one.run for name, one in at_work.items()}
-        wakes = [work.look_again, *(one.look_again for one in works.schedulers)]
-        look = partial(_look_again, wakes, interrupts, store, hosting, clock)
-        chores["news"] = partial(news.watch, look)
-        contexts = SharedContexts(store.contexts, news, clock, ADMIN)
+        dispatcher = Dispatcher([lane for one in works for lane in one.lanes], clock, emit)
+        hosting = Hosting(store.presence, souls, account, url)
+        wakes = [dispatcher.look_again, *(one.scheduler.look_again for one in works)]
+        chores["news"] = partial(parts.news.watch, partial(_look_again, wakes, interrupts, store, hosting, clock))
+        nights = {name: one.night for name, one in zip(bells, works, strict=True)}
+        health, told = Health(clock), troubles or RecentErrors(clock)
+        contexts = SharedContexts(store.contexts, parts.news, clock, ADMIN)
+        found = parts.surfacing
         yield Daemon(
-            settings, clock, emit, channels, store, work, health, told, contexts, hosting, found, chores, works.nights
+            settings, clock, emit, channels, store, dispatcher, health, told, contexts, hosting, found, chores, nights
         )
-
-
-def _wake(homes: Sequence[Home]) -> None:
-    for home in homes:
-        home.bell.ring()
 
 
 def _store(
@@ -176,15 +166,6 @@ def _store(
     )
 
 
-def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
-    def accepted(conversation: str) -> None:
-        interrupts.call(conversation)
-        for bell in bells:
-            bell.ring()
-
-    return accepted
-
-
 async def _look_again(
     wakes: Iterable[Callable[[], None]], interrupts: Interrupts, store: Store, hosting: Hosting, clock: Clock
 ) -> None:
@@ -197,54 +178,64 @@ async def _look_again(
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
+class _Parts:
     """The parts that all souls of a daemon share."""
 
-    homes: Sequence[Home]
+    settings: Settings
+    clock: Clock
+    emit: Emit
+    channels: Channels
+    store: Store
     news: StoreNews
     eyes: Eyes
-    library: FolderLibrary
     toolbox: Toolbox
+    meanings: Meanings
+    library: FolderLibrary
+    forgetting: ForgettingPeople
     surfacing: Surfacing
-    reasons: Reasons
 
 
-def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock, emit: Emit) -> FolderLibrary:
-    index = LibraryIndex(store.database, clock, meanings.meaning)
-    tell = partial(store.awakenings.perceive, HouseSense.LIBRARY)
-    return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public, tell=tell)
+async def _open_parts(  # noqa: PLR0917 - one of each
+    settings: Settings, channels: Channels, clock: Clock, emit: Emit, store: Store, stack: AsyncExitStack
+) -> _Parts:
+    """Open the parts, closed with the stack."""
+    database, news = store.database, StoreNews(store.database, clock)
+    eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
+    toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
+    meanings = build_meanings(settings, database, clock, emit, stack)
+    library = FolderLibrary(
+        settings.library,
+        LibraryIndex(database, clock, meanings.meaning),
+        clock,
+        emit,
+        open_to_all=settings.library_public,
+        tell=partial(store.awakenings.perceive, HouseSense.LIBRARY),
+    )
+    forgetting = ForgettingPeople(database, clock, emit, settings.home, settings.index_folder, ring=news.tell)
+    surfacing = Surfacing(database, clock, meanings.meaning)
+    return _Parts(settings, clock, emit, channels, store, news, eyes, toolbox, meanings, library, forgetting, surfacing)
 
 
-def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, news: StoreNews) -> ForgettingPeople:
-    return ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=news.tell)
-
-
-def _chores(
-    settings: Settings,
-    store: Store,
-    library: FolderLibrary,
-    clock: Clock,
-    emit: Emit,
-    *,
-    news: StoreNews,
-    meanings: Meanings,
-    eyes: Eyes,
-) -> dict[str, Chore]:
-    prunes = Duty(store.database, clock, "pruning", every_s=PRUNED_EVERY_S)
-    kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
+def _chores(parts: _Parts) -> dict[str, Chore]:
+    settings, store, clock, emit = parts.settings, parts.store, parts.clock, parts.emit
+    database = store.database
+    prunes = Duty(database, clock, "pruning", every_s=PRUNED_EVERY_S)
+    pruned = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
+    kept = MemoryRetention(
+        settings.turn_days, settings.fact_days, settings.episode_days, settings.sense_days, settings.journal_days
+    )
+    silence_ms = int(settings.visit_silence * 1000)
     return {
-        "library": library.keep_indexed,
-        "vectors": meanings.keep,
-        "pictures": eyes.keep,
-        "write-ahead log": partial(keep_log_small, store.database, clock, emit),
-        "wiping": partial(tidy_periodically, store.database, clock, emit),
-        "forgetting": _forgetting(settings, store, clock, emit, news).run,
-        "erasing what passes": partial(
-            erase_what_passes, store.database, clock, emit, silence_ms=int(settings.visit_silence * 1000)
-        ),
+        "library": parts.library.keep_indexed,
+        "vectors": parts.meanings.keep,
+        "pictures": parts.eyes.keep,
+        "write-ahead log": partial(keep_log_small, database, clock, emit),
+        "wiping": partial(tidy_periodically, database, clock, emit),
+        "forgetting": parts.forgetting.run,
+        "erasing what passes": partial(erase_what_passes, database, clock, emit, silence_ms=silence_ms),
         "mirror": partial(_mirror, settings, store, clock, emit),
-        "expiring": partial(expire_periodically, store.database, _kept(settings), clock, emit),
-        "pruning": partial(prune_periodically, store.database, kept, clock, emit, prunes.turn),
+        "expiring": partial(expire_periodically, database, kept, clock, emit),
+        "pruning": partial(prune_periodically, database, pruned, clock, emit, prunes.turn),
     }
 
 
@@ -261,99 +252,65 @@ def _mirrors() -> "type[Mirror]":
     return Mirror
 
 
-def _kept(settings: Settings) -> MemoryRetention:
-    return MemoryRetention(
-        settings.turn_days, settings.fact_days, settings.episode_days, settings.sense_days, settings.journal_days
-    )
-
-
-def _services(
-    settings: Settings,
-    clock: Clock,
-    emit: Emit,
-    shared: _Shared,
-    channels: Channels,
-    *,
+def _services(  # noqa: PLR0917 - one of each
+    parts: _Parts,
     store: Store,
     soul: Callable[[], Soul],
     llm: LLM,
-    at_work: SoulAtWork,
+    souls: tuple[str, ...],
+    wake: Callable[[], None],
 ) -> CycleServices:
+    settings, clock, emit, channels = parts.settings, parts.clock, parts.emit, parts.channels
+    name = soul().name
     return CycleServices(
         llm=llm,
         channels=channels,
         clock=clock,
         emit=emit,
+        store=store,
         soul=soul,
         processes=PROCESSES,
         till=build_till(settings, store, soul, clock, emit),
-        conversations=store.conversations,
-        commits=store.commits,
-        turns=store.turns,
-        user_models=store.user_models,
-        learning=store.learning,
-        soul_states=store.soul_states,
-        qualia=store.qualia,
-        process_memories=store.process_memories,
-        episodes=store.episodes,
-        stream=store.stream,
-        minds=store.minds,
-        zones=store.zones,
-        senses=shared.eyes.senses,
-        file_sensing=shared.eyes.sensing,
-        model_habits=store.model_habits,
+        senses=parts.eyes.senses,
+        file_sensing=parts.eyes.sensing,
         triage=Triage(partial(admit, channels, store.events), clock, emit, stale_after=settings.stale_after),
-        timing=_timing(settings),
+        timing=Timing(
+            visit_timeout_ms=int(settings.visit_silence * 1000),
+            dormancy_timeout_ms=int(settings.dormant_after * 1000),
+            learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
+            most_intentions=settings.schedule_max,
+        ),
         link_hosts=settings.link_hosts,
-        capabilities=_capabilities(settings, channels.main, store, shared.library, shared.toolbox, clock),
+        capabilities=Capabilities(
+            library=parts.library,
+            toolbox=parts.toolbox,
+            approvals=store.approvals,
+            may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
+            intended=store.intentions.waiting,
+            find_room=channels.main.find_room,
+            approvers=settings.approvers,
+            admins=settings.who_are_admins,
+            approval_seconds=settings.approval_seconds,
+            own_memory=partial(own_memory, store.known),
+            own_things=store.own_things,
+            open_library=parts.library.open_part(),
+            shared_room=channels.main.shared_room,
+            most_intentions=settings.schedule_max,
+        ),
         limits=partial(limits_of, settings),
         tick_budget=partial(tick_budget_of, settings),
         quiet_hours=QuietHours.parse(settings.quiet_hours),
-        known=store.known,
-        standing=store.standing,
-        forgetting=_forgetting(settings, store, clock, emit, shared.news),
+        forgetting=parts.forgetting,
         tells_of_memory=settings.tell_of_memory,
-        surfacing=shared.surfacing,
-        reasons=shared.reasons,
-        contexts=store.contexts,
+        surfacing=parts.surfacing,
+        reasons=Reasons(store.database, parts.meanings.patient, parts.library.open_folders),
         shared_keys=settings.shared_contexts,
-        news=shared.news,
-        wake=partial(_wake, shared.homes),
-        pairings=store.pairings,
-        asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
-        at_work=at_work,
-        notes=SoulNotes(store.notes, clock, soul().name, souls_in(shared.homes), NoteBudget(settings.pair_hourly)),
-        events=store.events,
-    )
-
-
-def _capabilities(  # noqa: PLR0917 - one of each
-    settings: Settings, channel: Channel, store: Store, library: FolderLibrary, toolbox: Toolbox, clock: Clock
-) -> Capabilities:
-    return Capabilities(
-        library=library,
-        toolbox=toolbox,
-        approvals=store.approvals,
-        may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
-        intended=store.intentions.waiting,
-        find_room=channel.find_room,
-        approvers=settings.approvers,
-        admins=settings.who_are_admins,
-        approval_seconds=settings.approval_seconds,
-        own_memory=partial(own_memory, store.known),
-        own_things=store.own_things,
-        open_library=library.open_part(),
-        shared_room=channel.shared_room,
-        most_intentions=settings.schedule_max,
-    )
-
-
-def _timing(settings: Settings) -> Timing:
-    return Timing(
-        visit_timeout_ms=int(settings.visit_silence * 1000),
-        dormancy_timeout_ms=int(settings.dormant_after * 1000),
-        learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
-        most_intentions=settings.schedule_max,
+        news=parts.news,
+        wake=wake,
+        asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, name),
+        at_work=SoulAtWork(store.contexts.awareness, clock, name),
+        notes=SoulNotes(store.notes, clock, name, souls, NoteBudget(settings.pair_hourly)),
+        labels=labels_of(settings, parts.meanings),
     )
 
 

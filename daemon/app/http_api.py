@@ -13,14 +13,12 @@ from daemon.core.ports.services import GateDecision
 from daemon.core.sessions import talk_of
 from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.shared.keys import Keys
-from daemon.memory.shared.sessions import SessionStore
-from daemon.memory.shared.store import ContextStore
 from daemon.memory.shared.thread_bindings import CompanionStore
 from daemon.shared.asking import Companions, MachinePairing, WorkspaceMemory
 from daemon.shared.contexts import RoomEvents, push_reading
 from daemon.shared.session_context import ContextDoor
 from daemon.shared.sessions import CodeSessions
-from daemon.soul import Souls
+from daemon.soul import Soul, Souls
 
 
 def side_of(
@@ -39,7 +37,7 @@ def side_of(
     store, database, clock, emit, news = built.store, built.store.database, built.clock, built.emit, built.contexts.news
     wake, channel = built.dispatcher.look_again, built.channels.main
     backlog = Backlog(database, clock, soul=souls.main, workspace=workspace)
-    replies, contexts = StoredReplies(database), ContextStore(database, clock, workspace)
+    replies, soul = StoredReplies(database), partial(souls.current, souls.main)
     everybody = Audience(AudienceKind.WORKSPACE, workspace)
 
     async def unready() -> tuple[str, ...]:
@@ -47,39 +45,15 @@ def side_of(
         return () if channel.healthy() else (f"not connected to {channel.name}",)
 
     async def enqueue(conversation: ConversationKey) -> tuple[str, ...] | None:
-        queued = await backlog.enqueue(conversation, souls.current(souls.main).subprocesses)
+        queued = await backlog.enqueue(conversation, soul().subprocesses)
         wake()
         return queued
 
-    async def shared() -> list[ContextState]:
-        keys = dict.fromkeys((*built.settings.shared_contexts, *souls.current(souls.main).shared_contexts))
-        return [one for one in await contexts.these(tuple(keys)) if one.audience == everybody]
-
     def personality(mode: str) -> str | None:
-        soul = souls.current(souls.main)
-        found = soul.mode(mode) if mode else soul
+        found = soul().mode(mode) if mode else soul()
         return found.personality if found else None
 
-    def who() -> tuple[str, str]:
-        soul = souls.current(souls.main)
-        return soul.display_name, soul.personality
-
-    sessions = CodeSessions(
-        SessionStore(database, workspace),
-        Keys(database),
-        clock,
-        emit,
-        standing_of=standing_of,
-        room_of=room_of or channel.find_room,
-        contexts=shared,
-        who=who,
-        talk_of=partial(talk_of, souls.main, workspace),
-        questions=store.questions,
-        bindings=store.bindings,
-        companions=Companions(CompanionStore(database, workspace), store.questions, news, clock, wake),
-        news=news,
-        wake=wake,
-    )
+    sessions = _sessions(built, soul, everybody, standing_of, room_of or channel.find_room)
     return DaemonSide(
         settings=built.settings,
         clock=clock,
@@ -98,8 +72,40 @@ def side_of(
         memory=WorkspaceMemory(
             database, clock, built.surfacing, soul=souls.main, workspace=workspace, audience_of=sessions.audience
         ),
-        pairing=MachinePairing(store.pairings, clock, emit, news, standing_of=standing_of, soul=lambda: who()[0]),
+        pairing=MachinePairing(store.pairings, clock, emit, news, standing_of=standing_of, soul=soul),
         events=RoomEvents(store.events, built.settings.home, emit, wake),
         push_reading=partial(push_reading, store.senses, emit, wake),
         pay_speech=paid_speech(built.settings, database, clock, emit),
+    )
+
+
+def _sessions(
+    built: Daemon,
+    soul: Callable[[], Soul],
+    everybody: Audience,
+    standing_of: Callable[[str], Awaitable[GateDecision]],
+    room_of: Callable[[str], Awaitable[Room]],
+) -> CodeSessions:
+    store, database, clock, news = built.store, built.store.database, built.clock, built.contexts.news
+    workspace, wake = everybody.id, built.dispatcher.look_again
+
+    async def shared() -> list[ContextState]:
+        keys = dict.fromkeys((*built.settings.shared_contexts, *soul().shared_contexts))
+        return [one for one in await store.contexts.these(tuple(keys)) if one.audience == everybody]
+
+    return CodeSessions(
+        store.sessions,
+        Keys(database),
+        clock,
+        built.emit,
+        standing_of=standing_of,
+        room_of=room_of,
+        contexts=shared,
+        soul=soul,
+        talk_of=partial(talk_of, soul().name, workspace),
+        questions=store.questions,
+        bindings=store.bindings,
+        companions=Companions(CompanionStore(database, workspace), store.questions, news, clock, wake),
+        news=news,
+        wake=wake,
     )

@@ -84,7 +84,7 @@ class ConversationHandler:
         except StoreError:
             raise
         except asyncio.CancelledError:
-            await self._services.conversations.release(claim, reason="stopped")
+            await self._services.store.conversations.release(claim, reason="stopped")
             raise
         except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
             await self._ask_gate_later(claim, error)
@@ -108,7 +108,7 @@ class ConversationHandler:
             self._interrupts.attend(str(cycle.claim.conversation)) as cycle.interrupt,
             self._services.at_work.works(cycle.claim.conversation, cycle.readers.audience) as cycle.does,
         ):
-            if await self._services.conversations.has_new_messages(cycle.claim.conversation):
+            if await self._services.store.conversations.has_new_messages(cycle.claim.conversation):
                 cycle.interrupt.call()  # it came after the claim, and before this work was listed
             return await self._think(cycle)
 
@@ -123,7 +123,7 @@ class ConversationHandler:
             await self._ask_gate_later(cycle.claim, error)
             return None
         except asyncio.CancelledError:
-            await self._services.conversations.release(cycle.claim, reason="stopped")
+            await self._services.store.conversations.release(cycle.claim, reason="stopped")
             raise
 
     async def _triage(self, cycle: Cycle) -> Triaged:
@@ -147,7 +147,7 @@ class ConversationHandler:
         """
         services = self._services
         if of_machine(error):
-            await services.conversations.release(claim, retry_in=_GATE_PAUSE, reason=in_short(error))
+            await services.store.conversations.release(claim, retry_in=_GATE_PAUSE, reason=in_short(error))
             return
         try:
             reply_to = services.channels.of(claim.conversation).reply_to(claim.messages[-1].perception)
@@ -155,7 +155,7 @@ class ConversationHandler:
             reply_to = claim.conversation.posted_in
         attempts = max((one.attempts for one in claim.messages), default=1)
         retry_in = _GATE_PAUSE * 2 ** min(attempts, FAULTS)
-        parked = await services.conversations.park(claim, in_short(error), reply_to=reply_to, retry_in=retry_in)
+        parked = await services.store.conversations.park(claim, in_short(error), reply_to=reply_to, retry_in=retry_in)
         event = "inbox.dead" if parked else "inbox.failed"
         services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
 
@@ -166,7 +166,7 @@ class ConversationHandler:
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
         event = "gate.waits" if isinstance(error, NotDelivered) else "gate.failed"
         self._services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
-        await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))
+        await self._services.store.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
         services, claim = self._services, cycle.claim
@@ -184,7 +184,7 @@ class ConversationHandler:
         except StoreError:
             raise
         except asyncio.CancelledError:
-            await services.conversations.release(claim, reason="stopped")
+            await services.store.conversations.release(claim, reason="stopped")
             raise
         except Exception as error:
             if of_machine(error):
@@ -293,7 +293,7 @@ class ConversationHandler:
         if message.perception.place is Place.DM:
             return False
         reason = triaged.dismissed[message.id].reason
-        if await self._services.conversations.was_refused_lately(message, reason):
+        if await self._services.store.conversations.was_refused_lately(message, reason):
             return True
         asked = message.perception
         key = asked.conversation
@@ -342,7 +342,7 @@ class ConversationHandler:
         parts = cycle.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
         effect = effect_of_words(cycle, parts, turns)
         try:
-            delivery = await self._services.commits.commit(effect)
+            delivery = await self._services.store.commits.commit(effect)
         except LostLease as lost:
             await self._let_go(cycle, lost)
             return None
@@ -351,10 +351,10 @@ class ConversationHandler:
 
     async def _let_go(self, cycle: Cycle, lost: LostLease) -> None:
         services, claim = self._services, cycle.claim
-        await services.commits.record_calls(cycle.calls)
+        await services.store.commits.record_calls(cycle.calls)
         if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame | TooManyPromises | AskedBefore):
             text_changed = isinstance(lost, Superseded)
-            await services.conversations.release(claim, reason=lost.message, text_changed=text_changed)
+            await services.store.conversations.release(claim, reason=lost.message, text_changed=text_changed)
         else:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 
@@ -363,7 +363,7 @@ class ConversationHandler:
         while True:
             await self._services.clock.sleep(self._deadlines.lease / 3)
             try:
-                await self._services.conversations.renew(cycle.claim)
+                await self._services.store.conversations.renew(cycle.claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
                 self._services.emit("cycle.lease_not_renewed", reason=busy.message)
 

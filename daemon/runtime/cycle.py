@@ -44,8 +44,8 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     if cycle.for_session is not None:
         return await say_to_session(cycle, cycle.for_session)
     soul = cycle.soul
-    cycle.paused = await services.standing.paused([one.author for one in cycle.perceptions])
-    transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
+    cycle.paused = await services.store.standing.paused([one.author for one in cycle.perceptions])
+    transcript = await services.store.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     transcript = await with_notes_heard(cycle, transcript)
     speech = cycle.speech = _speech(cycle)
     motor = Motor(speech, cycle.words, calls=cycle.calls)
@@ -69,7 +69,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
     effect = effect_of_cycle(cycle, thinking, parts, files)
-    delivery = await services.commits.commit(effect)
+    delivery = await services.store.commits.commit(effect)
     _tell_of_silence(cycle, effect)
     _tell_of_thoughts(cycle, effect)
     tell_others(cycle, effect, changed=motor.shared)
@@ -98,7 +98,7 @@ async def _tell_of_memory(cycle: Cycle, motor: Motor) -> None:
         services.tells_of_memory and newest.place is Place.DM and newest.modality is Modality.WORDS and motor.reply
     ):
         return
-    cycle.tells = not await services.standing.was_informed(newest.author)
+    cycle.tells = not await services.store.standing.was_informed(newest.author)
     if cycle.tells:
         motor.show_below(f"_{cycle.words.say('own_notice')}_")
 
@@ -142,7 +142,7 @@ def _speech(cycle: Cycle) -> Speech | None:
     """Begin a draft of the reply. Return None where one is open already, which the courier finishes."""
     if cycle.claim.draft is not None:
         return None
-    conversations, newest = cycle.services.conversations, cycle.newest
+    conversations, newest = cycle.services.store.conversations, cycle.newest
 
     async def opening() -> None:
         await conversations.begin_draft(

@@ -14,25 +14,12 @@ from daemon.core.ports.channel import Channel
 from daemon.core.ports.services import LLM, Clock, Emit, LLMCall, ModelRole, Prompt
 from daemon.core.spending import Charge, TickBudget
 from daemon.core.text import ids_in, with_names
-from daemon.memory.knowledge.episodes import Episodes
-from daemon.memory.knowledge.learning import Learning
-from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
+from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.memory.knowledge.senses import Senses
-from daemon.memory.knowledge.soul_states import NewestQualia, ProcessMemories, SoulStates
-from daemon.memory.knowledge.turns import Turns
-from daemon.memory.knowledge.user_models import UserModels, Zones
-from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.forgetting import ForgettingPeople
-from daemon.memory.people.known import KnownOfPerson
-from daemon.memory.people.standing import Remembering
-from daemon.memory.queues.commits import Commits
-from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
-from daemon.memory.shared.pairings import PairingStore
-from daemon.memory.shared.store import ContextStore
-from daemon.memory.stream.reading import Stream
+from daemon.memory.store import Store
 from daemon.mind.cognition import Mind
 from daemon.mind.process import Capabilities, Intent, MentalProcess
 from daemon.mind.thought_input import Labels
@@ -95,38 +82,24 @@ class CycleServices:
 
     `limits` returns the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
     `link_hosts`. `surfacing` finds memories before a reply and for a search, and `reasons` leads from a reply back to
-    them. `contexts` are what souls share under the `shared_keys`, and `news` signals a change. `at_work` shows what
-    this soul does. `notes` are those between souls, and `wake` makes the dispatchers look for one. `events` are those
-    of programs. `asking` are people's sessions of Claude Code and the questions to them. `pairings` are the codes by
-    which their machines get keys. `names` replaces ids in prompts. `known` and `standing` are what is known of people
-    and what they decided about it. `forgetting` erases people. `wishes` are what a message may call for apart from a
-    reply. `tells_of_memory`: people learn in their first DM that the soul remembers. `till` pays for model calls,
-    `tick_budget` for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is said unasked.
-    `labels` describe a percept in three labels.
+    them. Souls share contexts under the `shared_keys`, and `news` signals a change. `at_work` shows what this soul
+    does. `notes` are those between souls, and `wake` makes the dispatchers look for one. `asking` are people's sessions
+    of Claude Code and the questions to them. `names` replaces ids in prompts. `forgetting` erases people. `wishes` are
+    what a message may call for apart from a reply. `tells_of_memory`: people learn in their first DM that the soul
+    remembers. `till` pays for model calls, `tick_budget` for unasked ones, None where the soul makes none. In people's
+    `quiet_hours` nothing is said unasked. `labels` describe a percept in three labels.
     """
 
     llm: LLM
     channels: Channels
     clock: Clock
     emit: Emit
+    store: Store
     soul: Callable[[], Soul]
     processes: Mapping[str, MentalProcess]
     till: SpendingBudget
-    conversations: Conversations
-    commits: Commits
-    turns: Turns
-    user_models: UserModels
-    learning: Learning
-    soul_states: SoulStates
-    qualia: NewestQualia
-    process_memories: ProcessMemories
-    episodes: Episodes
-    stream: Stream
-    minds: Minds
-    zones: Zones
     senses: Senses
     file_sensing: FileSensing
-    model_habits: ModelHabits
     triage: Triage
     timing: Timing
     capabilities: Capabilities
@@ -134,20 +107,15 @@ class CycleServices:
     tick_budget: Callable[[Soul], TickBudget | None]
     quiet_hours: QuietHours
     link_hosts: tuple[str, ...]
-    known: KnownOfPerson
-    standing: Remembering
     forgetting: ForgettingPeople
     surfacing: Surfacing
     reasons: Reasons
-    contexts: ContextStore
     shared_keys: tuple[str, ...]
     news: StoreNews
     wake: Callable[[], None]
     at_work: SoulAtWork
-    pairings: PairingStore
     asking: SessionQuestions
     notes: SoulNotes
-    events: SourceEvents
     wishes: tuple[Intent, ...] = WISHES
     tells_of_memory: bool = True
     labels: Labels = field(default_factory=Labels)
@@ -174,7 +142,7 @@ class CycleServices:
         models |= {self.llm.model_for(role) for role in ModelRole}  # a model that is down may be tried again
         steps = self.llm.step_models()
         models |= set(steps.values())
-        habits = await self.model_habits.of(*sorted(models))
+        habits = await self.store.model_habits.of(*sorted(models))
 
         def record_and_log(call: LLMCall) -> None:
             record(self.till.charged(call, charge))

@@ -104,14 +104,14 @@ class JobRunner:
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,
-            turns=services.turns.lasting(),
-            user_models=services.user_models,
-            learning=services.learning,
-            soul_states=services.soul_states,
-            process_memories=services.process_memories,
+            turns=services.store.turns.lasting(),
+            user_models=services.store.user_models,
+            learning=services.store.learning,
+            soul_states=services.store.soul_states,
+            process_memories=services.store.process_memories,
             senses=services.senses,
             read_files=services.file_sensing.read,
-            episodes=services.episodes,
+            episodes=services.store.episodes,
             clock=services.clock,
             trace_id=trace,
             emit=services.emit,
@@ -129,7 +129,7 @@ class JobRunner:
     async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
         services = self._services
         with self._interrupts.attend(str(job.conversation)) as interrupt:
-            if await services.conversations.has_new_messages(job.conversation):
+            if await services.store.conversations.has_new_messages(job.conversation):
                 interrupt.call()
             await interrupt.unless_called(self._run(job, context))
 

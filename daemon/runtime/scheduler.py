@@ -283,7 +283,7 @@ async def why_silent(cycle: Cycle, *, promised: bool) -> WhySilent:
     if not cycle.speaks_first:
         return "not_invited"
     where, quiet, invited = cycle.claim.conversation, services.quiet_hours, promised or not cycle.is_tick
-    return await services.minds.must_be_silent(where, newest.author, quiet, promised=invited)
+    return await services.store.minds.must_be_silent(where, newest.author, quiet, promised=invited)
 
 
 async def waits_for_the_day(cycle: Cycle) -> bool:
@@ -317,7 +317,7 @@ async def ask_for_invitation(cycle: Cycle, context: ProcessContext, motor: Motor
     if not _may_ask(cycle, context, motor):
         return
     now = cycle.services.clock.now_ms()
-    found = await cycle.services.minds.invitation_of(cycle.claim.conversation, cycle.newest.author)
+    found = await cycle.services.store.minds.invitation_of(cycle.claim.conversation, cycle.newest.author)
     if found.asked or found.state != "unasked" or now < found.until_ms:
         return
     motor.show_below(cycle.words.say("may_i_follow_up"))

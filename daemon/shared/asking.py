@@ -21,6 +21,7 @@ from daemon.memory.shared.session_words import asked_since, keep_words
 from daemon.memory.shared.sessions import SessionStore
 from daemon.memory.shared.thread_bindings import CompanionStore, ThreadBindings, WatchedThread
 from daemon.shared.news import StoreNews
+from daemon.soul import Soul
 
 LEASE_MS: Final = 3_600_000
 """Milliseconds of silence after which a session without a companion counts as gone."""
@@ -255,7 +256,7 @@ class MachinePairing:
         news: StoreNews,
         *,
         standing_of: Callable[[str], Awaitable[GateDecision]],
-        soul: Callable[[], str],
+        soul: Callable[[], Soul],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -266,7 +267,7 @@ class MachinePairing:
 
     async def begin(self, machine: str, asker: str) -> Begun:
         """Make a code for the machine of this name. `asker` is who asks for it. Raises TooManyCodes and StoreError."""
-        begun = await self._store.begin(machine, asker, self._soul())
+        begun = await self._store.begin(machine, asker, self._soul().display_name)
         self._emit("pairing.begun")
         return begun
 

@@ -35,6 +35,7 @@ from daemon.shared.asking import Companions, as_found, handed
 from daemon.shared.news import StoreNews
 from daemon.shared.session_context import Surroundings, joined, said_at_start, said_of_full, said_of_siblings
 from daemon.shared.who_works import is_of
+from daemon.soul import Soul
 
 _PID: Final = re.compile(r"/0*([1-9][0-9]{0,9})/[^/]*\Z")  # in `host/boot/namespace/pid/start`
 _SAID_EVERY_S: Final = 60.0  # between two log lines about a refused key
@@ -52,9 +53,8 @@ class CodeSessions:
     """The sessions of a workspace, for the HTTP API that takes their hooks.
 
     `standing_of` asks the gate about a user, and `room_of` finds the user's DM. `contexts` returns the shared contexts
-    that the soul knows, `who` its name and personality. `talk_of` returns a session's conversation. `questions` are
-    those to sessions, awaited by the `news` and by their `companions`. `bindings` are the threads bound to sessions.
-    `wake` makes the souls look for news.
+    that the soul knows. `talk_of` returns a session's conversation. `questions` are those to sessions, awaited by the
+    `news` and by their `companions`. `bindings` are the threads bound to sessions. `wake` makes the souls look again.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class CodeSessions:
         standing_of: Callable[[str], Awaitable[GateDecision]],
         room_of: Callable[[str], Awaitable[Room]],
         contexts: Callable[[], Awaitable[Sequence[ContextState]]],
-        who: Callable[[], tuple[str, str]],
+        soul: Callable[[], Soul],
         talk_of: Callable[[KeyOwner, str], ConversationKey],
         questions: QuestionStore,
         bindings: ThreadBindings,
@@ -84,7 +84,7 @@ class CodeSessions:
         self._room_of = room_of
         self._rooms = dict[str, Audience]()
         self._contexts = contexts
-        self._who = who
+        self._soul = soul
         self._talk_of = talk_of
         self._questions = questions
         self._bindings = bindings
@@ -254,13 +254,13 @@ class CodeSessions:
         refused.said, refused.times = now, 0
 
     async def _surroundings(self, session: CodeSession, owner: KeyOwner) -> Surroundings:
-        name, personality = self._who()
+        soul = self._soul()
         living = self._now(await self._store.living())
         others = [one for one in living if one.living and one != session]
         return Surroundings(
             session,
-            name,
-            personality,
+            soul.display_name,
+            soul.personality,
             contexts=() if owner.outsider else tuple(await self._contexts()),
             siblings=() if owner.outsider else tuple(one for one in others if _beside(session, one)),
             waiting=tuple(one for one in others if one.person == session.person and one.state == "waits"),

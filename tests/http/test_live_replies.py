@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.http.stream import Draft, LiveReplies, ReplyReader
+from daemon.channels.http.stream import LiveDraft, LiveReplies, ReplyReader
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.services import Task, TaskState
 
@@ -80,7 +80,7 @@ def test_after_a_gap_a_reader_gets_text_again_when_the_reply_restarts() -> None:
     assert len(reader.take().text) == 70_000
     reader.add_text("still lost")
     assert reader.take().text == ""
-    reader.restart(Draft(1.0))
+    reader.restart(LiveDraft(1.0))
     reader.add_text("again")
     update = reader.take()
     assert (update.restarted, update.text) == (True, "again")

@@ -21,6 +21,7 @@ from daemon.memory.knowledge.model_habits import ModelHabits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.spending.reservations import Reservations
+from daemon.memory.store import Store
 from daemon.mind.process import Interrupts
 from daemon.mind.stances import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
@@ -72,6 +73,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_database(path, clock) as database:
         stores = Stores.of(database, clock)
         conversations = Conversations(database, clock, WORKER)
+        kept = {"conversations": conversations, "turns": stores.turns, "model_habits": ModelHabits(database)}
         used: dict[str, object] = {
             "llm": ScriptedLLM("Three looms."),
             "channels": Channels(FakeChannel(), {}),
@@ -81,9 +83,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             "till": SpendingBudget(
                 Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events
             ),
-            "conversations": conversations,
-            "turns": stores.turns,
-            "model_habits": ModelHabits(database),
+            "store": SimpleNamespace(**dict.fromkeys(one.name for one in fields(Store)) | kept),
             "file_sensing": SimpleNamespace(read=None),
             "timing": Timing(1, 1, 1),
         }

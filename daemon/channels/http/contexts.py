@@ -261,7 +261,7 @@ class ContextPages:
         scope=Scope.KEYED,
     )
     async def leave(self, owner: KeyOwner, key: _Key, member: _Name) -> None:
-        """Be present at a shared context no more.
+        """Stop being present at a shared context.
 
         What is not present over HTTP is left alone.
         """

@@ -150,8 +150,8 @@ class EventPages:
         `room` and `thread` name a conversation that people have had with the soul. Without `thread` a reading for a
         channel goes into those of its threads, three at most, in which the soul means to do something with which it
         shares words. It is stored before the response; the same id with the same words gives the same answer again. In
-        place of the token it may be signed, as events are (POST /api/events), by a source that the query names; such a
-        one tells of its own room alone.
+        place of the token it may be signed, as events are (POST /api/events), by a source that the query names; a
+        source tells of its room alone.
         """
         signed = (await self._signed_by(request, body, source))[0] if source else None
         given = body_of(body, SenseReading)

@@ -75,8 +75,8 @@ Handler = Callable[..., Awaitable[BaseModel | web.StreamResponse | None]]
 class Route:
     """A handler with its address. `errors` are added to those of every route.
 
-    `wants` are the handler's arguments in order: a Parameter, a model for the body, or one of the types that `Endpoint`
-    knows. `takes` are the content types of a raw body, and `largest` is its limit.
+    `wants` are the handler's arguments in order: a Parameter, a model for the body, or a type that `ServedRoute` knows.
+    `takes` are the content types of a raw body, and `largest` is its limit.
     """
 
     method: str
@@ -161,7 +161,7 @@ def routes_of(*pages: type) -> tuple[Route, ...]:
     return tuple(one for page in pages for one in vars(page).values() if isinstance(one, Route))
 
 
-class Endpoint:
+class ServedRoute:
     """A route of one page, as aiohttp calls it."""
 
     def __init__(self, route_: Route, page: object, auth: Auth) -> None:

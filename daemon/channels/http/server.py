@@ -1,4 +1,4 @@
-"""The HTTP server: address, connections, errors as uniform responses, and the routes of its own state."""
+"""The HTTP server: address, connections, errors as uniform responses, and the routes of its health."""
 
 import asyncio
 import errno
@@ -23,7 +23,7 @@ from daemon.channels.http.request import (
     of_daemon,
     of_http,
 )
-from daemon.channels.http.routes import Endpoint, route, routes_of
+from daemon.channels.http.routes import ServedRoute, route, routes_of
 from daemon.core.errors import ConfigError, DaemonError, StoreError
 from daemon.core.http import is_loopback
 from daemon.core.ports.services import Emit
@@ -100,7 +100,7 @@ class ApiServer:
         app = web.Application(client_max_size=LARGEST, middlewares=[self._count, auth.check])
         for page in pages:
             for one in routes_of(type(page)):
-                app.router.add_route(one.method, one.pattern, Endpoint(one, page, auth).answer)
+                app.router.add_route(one.method, one.pattern, ServedRoute(one, page, auth).answer)
         app.on_response_prepare.append(_set_headers)
         self._runner = web.AppRunner(app, shutdown_timeout=_SHUTDOWN)
         self._server: asyncio.Server | None = None

@@ -341,7 +341,7 @@ class SessionPages:
         What waits for an answer, oldest first; it counts as read. With the key with which the session came. The
         session's companion names the `process`, too: then the header Soul-Session holds the id of the session that
         runs there now, at once where that is another, and the list the one note with which the companion is to wake
-        it, which counts as read once a turn begins with it. The session is gone when its companion comes no more.
+        it, which counts as read once a turn begins with it. The session is gone once its companion stops asking.
         """
         found: Sequence[Handed]
         if process:

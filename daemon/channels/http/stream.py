@@ -88,7 +88,7 @@ class ReplyUpdate:
     tasks: tuple[Task, ...] = ()
 
 
-class Draft:
+class LiveDraft:
     """A reply in progress to the messages up to `ts`, in seconds, as far as it is kept."""
 
     def __init__(self, ts: float) -> None:
@@ -109,7 +109,7 @@ class Draft:
             self.tasks[task.id] = task
 
 
-class ReplyReader(Draft):
+class ReplyReader(LiveDraft):
     """One client waiting for the reply to one message, with what it has not taken yet of the draft.
 
     `changed` is set when there is something to take or to look up. `look_up` is True when memory.db may have the reply.
@@ -121,7 +121,7 @@ class ReplyReader(Draft):
         self.look_up = True
         self._restarted = False
 
-    def restart(self, draft: Draft) -> None:
+    def restart(self, draft: LiveDraft) -> None:
         """Begin again with a draft."""
         self._restarted = True
         self.pieces, self.size, self.tasks = list(draft.pieces), draft.size, dict(draft.tasks)
@@ -156,7 +156,7 @@ class LiveReplies:
     def __init__(self) -> None:
         self.closing = False
         self._readers: dict[ConversationKey, list[ReplyReader]] = {}
-        self._drafts: dict[ConversationKey, Draft] = {}
+        self._drafts: dict[ConversationKey, LiveDraft] = {}
 
     @property
     def reader_count(self) -> int:
@@ -178,7 +178,7 @@ class LiveReplies:
                 del self._readers[conversation]
 
     def begin(self, conversation: ConversationKey, ts: str) -> None:
-        self._drafts[conversation] = draft = Draft(float(ts))
+        self._drafts[conversation] = draft = LiveDraft(float(ts))
         for reader in self._readers_of(conversation, draft):
             reader.restart(draft)
 
@@ -204,11 +204,11 @@ class LiveReplies:
             for reader in readers:
                 reader.wake()
 
-    def _shown(self, conversation: ConversationKey) -> list[Draft]:
+    def _shown(self, conversation: ConversationKey) -> list[LiveDraft]:
         draft = self._drafts.get(conversation)
         return [] if draft is None else [draft, *self._readers_of(conversation, draft)]
 
-    def _readers_of(self, conversation: ConversationKey, draft: Draft) -> list[ReplyReader]:
+    def _readers_of(self, conversation: ConversationKey, draft: LiveDraft) -> list[ReplyReader]:
         return [reader for reader in self._readers.get(conversation, ()) if reader.ts <= draft.ts]
 
 

@@ -93,7 +93,7 @@ async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
     await cycle.require_same_readers()
     effect = effect_of_words(cycle, (), ())
     effect = replace(effect, handoff=Handoff(to, effect.recipient, effect.reply_to))
-    delivery = await services.commits.commit(effect)
+    delivery = await services.store.commits.commit(effect)
     tell_others(cycle, effect)
     services.emit("conversation.handed", conversation=str(cycle.claim.conversation), to=to, trace=cycle.trace_id)
     return delivery
