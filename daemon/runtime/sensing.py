@@ -241,7 +241,7 @@ async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
     if not cycle.readers.members_only:
         return ()
     try:
-        return await cycle.services.asking.living.seen()
+        return await cycle.services.asking.living()
     except DaemonError as error:
         cycle.services.emit("sessions.failed", trace=cycle.trace_id, error=error)
         return ()

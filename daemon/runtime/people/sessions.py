@@ -225,13 +225,13 @@ async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
     """
     if phrase.words.startswith("<@") or not cycle.readers.members_only:
         return True
-    return any(is_of(one, phrase.words) for one in await cycle.services.asking.living.seen())
+    return any(is_of(one, phrase.words) for one in await cycle.services.asking.living())
 
 
 async def _at_work_answer(cycle: Cycle, phrase: Phrase) -> str:
     if not cycle.readers.members_only:
         return cycle.words.say("work_not_here")
-    sessions = await cycle.services.asking.living.seen()
+    sessions = await cycle.services.asking.living()
     if phrase.command is Command.WORKS_ON:
         return listed_of(phrase.words, sessions, cycle.words)
     return listed(sessions, cycle.words)
