@@ -15,7 +15,7 @@ from daemon.core.sessions import CodeSession, KeyOwner, SessionState, Visibility
 from daemon.core.text import shortened
 from daemon.memory.shared.store import HTTP
 from daemon.shared.contexts import SharedContexts
-from daemon.shared.looks import Looks, Watched
+from daemon.shared.news import Looks, Watched
 
 LONGEST: Final = 8_900
 """Characters. A client puts more than about 10,000 into a file and shows only a preview."""
