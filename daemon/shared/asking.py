@@ -112,13 +112,6 @@ class SessionQuestions:
         """Return the sessions that people may ask: living, shown and attended ones. Raises StoreError."""
         return tuple(one for one in await self.living() if one.may_be_asked)
 
-    async def is_full(self, session: CodeSession) -> bool:
-        """Return true if a session may get no further question for now. Raises StoreError."""
-        return await self._store.is_full(session.id)
-
-    async def one(self, id_: str) -> CodeSession | None:
-        return await self._sessions.one(id_)
-
     async def with_answer(self, name: str) -> tuple[SharedMessage, str, CodeSession | None] | None:
         """Return a question, by its id or its answer's, with the answer's words and the session.
 
