@@ -86,7 +86,7 @@ def _of_work(cycle: Cycle) -> list[Ability]:
 async def _among_others(cycle: Cycle) -> list[Ability]:
     """Return the abilities with sessions and other souls, and whether outsiders read along. Raises StoreError."""
     services, readers, found = cycle.services, cycle.readers, list[Ability]()
-    if readers.members_only and not readers.apart and await services.asking.living.seen():
+    if readers.members_only and not readers.apart and await services.asking.living():
         found.append(Ability("help_sessions"))
     if cycle.newest.place is not Place.TERMINAL and await services.notes.others():
         called = await services.notes.called()

@@ -209,7 +209,7 @@ async def why_not_there(cycle: Cycle, soul: str) -> str:
     Raises StoreError, and NotDelivered while the platform can't be asked.
     """
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
-    apps = (await services.notes.other_apps(cycle.claim.conversation)).get(soul)
+    apps = (await services.store.notes.other_apps(cycle.claim.conversation)).get(soul)
     if not apps:
         return ""
     called = (await services.notes.called()).get(soul, soul)
@@ -241,7 +241,7 @@ async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
     if not cycle.readers.members_only:
         return ()
     try:
-        return await cycle.services.asking.living.seen()
+        return await cycle.services.asking.living()
     except DaemonError as error:
         cycle.services.emit("sessions.failed", trace=cycle.trace_id, error=error)
         return ()

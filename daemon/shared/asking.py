@@ -27,20 +27,6 @@ LEASE_MS: Final = 3_600_000
 """Milliseconds of silence after which a session without a companion counts as gone."""
 
 
-class LivingSessions:
-    """The current sessions of a workspace that other people may know of."""
-
-    def __init__(self, store: SessionStore, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-
-    async def seen(self) -> tuple[CodeSession, ...]:
-        """Return the current sessions that are not hidden, by project and name. Raises StoreError."""
-        shown = [one for one in await self._store.living() if one.visibility is not Visibility.HIDDEN]
-        living = [one for one in shown if as_found(one, self._clock.now_ms()).living]
-        return tuple(sorted(living, key=lambda one: (one.project.casefold(), one.name)))
-
-
 def as_found(session: CodeSession, now_ms: int) -> CodeSession:
     """Return the session, marked as gone after an hour of silence. A waiting companion proves that it runs."""
     if session.living and not session.companion and not is_recent(session.seen_ms, now_ms, LEASE_MS):
@@ -105,7 +91,7 @@ _HOW: Final = (
 
 
 class SessionQuestions:
-    """The questions that one soul passes on to sessions. `living` are the current sessions."""
+    """The questions that one soul passes on to sessions."""
 
     def __init__(
         self, store: QuestionStore, sessions: SessionStore, bindings: ThreadBindings, clock: Clock, soul: str
@@ -115,18 +101,16 @@ class SessionQuestions:
         self._threads = WatchedThreads(bindings, clock, soul)
         self._clock = clock
         self._soul = soul
-        self.living = LivingSessions(sessions, clock)
+
+    async def living(self) -> tuple[CodeSession, ...]:
+        """Return the current sessions that are not hidden, by project and name. Raises StoreError."""
+        shown = [one for one in await self._sessions.living() if one.visibility is not Visibility.HIDDEN]
+        living = [one for one in shown if as_found(one, self._clock.now_ms()).living]
+        return tuple(sorted(living, key=lambda one: (one.project.casefold(), one.name)))
 
     async def those_to_ask(self) -> tuple[CodeSession, ...]:
         """Return the sessions that people may ask: living, shown and attended ones. Raises StoreError."""
-        return tuple(one for one in await self.living.seen() if one.may_be_asked)
-
-    async def is_full(self, session: CodeSession) -> bool:
-        """Return true if a session may get no further question for now. Raises StoreError."""
-        return await self._store.is_full(session.id)
-
-    async def one(self, id_: str) -> CodeSession | None:
-        return await self._sessions.one(id_)
+        return tuple(one for one in await self.living() if one.may_be_asked)
 
     async def with_answer(self, name: str) -> tuple[SharedMessage, str, CodeSession | None] | None:
         """Return a question, by its id or its answer's, with the answer's words and the session.
@@ -319,6 +303,10 @@ class WorkspaceMemory:
         self._soul, self._workspace = soul, workspace
 
     async def recall(self, owner: KeyOwner, query: str, limit: int) -> tuple[Passage, ...]:
+        """Return matching passages, best first: the workspace's, or the owner's DM if the owner chose so.
+
+        Raises StoreError, and ChannelError while that DM can't be found.
+        """
         audience = Audience(AudienceKind.WORKSPACE, self._workspace)
         if owner.direct:
             audience = await self._audience_of(owner)
@@ -327,8 +315,10 @@ class WorkspaceMemory:
         return await self._surfacing.search(where, readers, query, limit)
 
     async def keep(self, owner: KeyOwner, where: ConversationKey, text: str, audience: Audience) -> bool:
+        """Store a text for an audience. Return false if its owner has paused remembering. Raises StoreError."""
         now = self._clock.now_ms()
         return await self._database.write(lambda unit: keep_words(unit, owner, where, text, audience, now))
 
     async def asked(self, owner: KeyOwner, since_ms: int) -> int:
+        """Return how often the sessions of a key asked the soul, or had texts stored, since then. Raises StoreError."""
         return await self._database.read(lambda unit: asked_since(unit, owner, self._soul, self._workspace, since_ms))

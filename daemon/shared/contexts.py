@@ -30,8 +30,7 @@ from daemon.memory.queues.source_events import NewEvent, SourceEvents
 from daemon.memory.senses.pushed import PushedReadings
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.store import AwarenessStore, ContextStore
-from daemon.shared.looks import Looks
-from daemon.shared.news import StoreNews, open_news
+from daemon.shared.news import Looks, StoreNews, open_news
 
 
 class Awareness:

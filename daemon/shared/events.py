@@ -86,10 +86,6 @@ class SoulNotes:
         called = await self._store.called()
         return {one: called.get(one, one) for one in (self._soul, *await self.others())}
 
-    async def other_apps(self, where: ConversationKey) -> Mapping[str, frozenset[str]]:
-        """Return the souls that only other apps host, with the accounts by which these post. Raises StoreError."""
-        return await self._store.other_apps(where)
-
     def said(self, perception: Perception, words: str) -> tuple[SaidToSoul, ...]:
         """Return the note made of a reply in a conversation with another soul: the reply goes to that soul."""
         if perception.modality is not Modality.NOTE or not words:

@@ -15,7 +15,7 @@ from daemon.core.sessions import CodeSession, KeyOwner, SessionState, Visibility
 from daemon.core.text import shortened
 from daemon.memory.shared.store import HTTP
 from daemon.shared.contexts import SharedContexts
-from daemon.shared.looks import Looks, Watched
+from daemon.shared.news import Looks, Watched
 
 LONGEST: Final = 8_900
 """Characters. A client puts more than about 10,000 into a file and shows only a preview."""
@@ -138,8 +138,9 @@ MOST_BY_KEY: Final = 100
 class ContextDoor:
     """The implementation of the HTTP API's `SharedState`. Its programs belong to the audience of the `reader`.
 
-    The admin writes as the admin. A user with a key writes under the user's own name, if a context's `writers` allow
-    that. Such writes are for all of the workspace. Sessions of outsiders know no context.
+    Each call may raise StoreError. The admin writes as the admin. A user with a key writes under the user's own name,
+    if a context's `writers` allow that. Such writes are for all of the workspace. Sessions of outsiders know no
+    context.
     """
 
     def __init__(self, contexts: SharedContexts, reader: Audience) -> None:
@@ -151,10 +152,12 @@ class ContextDoor:
         return [one for one in await self._contexts.store.all() if self._knows(owner, one)]
 
     async def get(self, owner: KeyOwner, key: str) -> ContextState | None:
+        """Return one context, or None if it is for others. Raises ContextRefused for an invalid key."""
         found = await self._contexts.store.get(key)
         return found if self._knows(owner, found) else None
 
     async def write(self, owner: KeyOwner, key: str, data: JSONObject, seen: int | None) -> ContextState:
+        """Write data made from version `seen`, None for any. Raises ContextConflict and ContextRefused."""
         if owner.outsider:
             raise ContextRefused(f"{key} is for full members of the workspace", hint="ask one of them to write it")
         try:
@@ -165,17 +168,23 @@ class ContextDoor:
             raise
 
     async def members(self, owner: KeyOwner, key: str) -> list[Member] | None:
+        """Return the present members, or None if the context is for others. Raises ContextRefused."""
         if await self.get(owner, key) is None:
             return None
         return await self._contexts.store.awareness.members(key, self._reader)
 
     async def renew(self, owner: KeyOwner, key: str, member: str, state: JSONObject) -> Member | None:
+        """Extend the presence of a member by fifteen seconds. None if the context is for others.
+
+        Raises ContextRefused, also for a name that is not the owner's, and MemberTaken.
+        """
         if await self.get(owner, key) is None:
             return None
         _require_own(owner, member)
         return await self._contexts.store.awareness.renew(key, member, state, self._writer(owner))
 
     async def leave(self, owner: KeyOwner, key: str, member: str) -> None:
+        """End the presence of a member. Raises ContextRefused for a name that is not the owner's."""
         _require_own(owner, member)
         await self._contexts.store.awareness.leave(key, member, HTTP)
 

@@ -13,8 +13,7 @@ from daemon.core.sessions import THE_ADMIN
 from daemon.memory.database import Database, open_database
 from daemon.memory.shared.store import ContextStore
 from daemon.shared.contexts import SharedContexts
-from daemon.shared.looks import Looks
-from daemon.shared.news import StoreNews
+from daemon.shared.news import Looks, StoreNews
 from daemon.shared.session_context import ContextDoor
 from tests.fakes import TIMEOUT, FakeClock
 from tests.given import TEAM

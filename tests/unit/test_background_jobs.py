@@ -17,9 +17,10 @@ from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import WorkingMemory
 from daemon.llm.prices import most_of
 from daemon.memory.database import open_database
-from daemon.memory.knowledge.model_habits import ModelHabits
 from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.inbox import Inbox
 from daemon.memory.queues.jobs import TRIES, Job
+from daemon.memory.queues.presence import Presence
 from daemon.memory.spending.reservations import Reservations
 from daemon.memory.store import Store
 from daemon.mind.process import Interrupts
@@ -72,8 +73,8 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     clock, events, path = FakeClock(), Events(), tmp_path / "memory.db"
     async with open_database(path, clock) as database:
         stores = Stores.of(database, clock)
-        conversations = Conversations(database, clock, WORKER)
-        kept = {"conversations": conversations, "turns": stores.turns, "model_habits": ModelHabits(database)}
+        inbox = Inbox(database, clock, events, lambda _: None)
+        here = Presence(database, clock, soul="s", workspace="T1", kind="slack", version="1", lease=LEASE)
         used: dict[str, object] = {
             "llm": ScriptedLLM("Three looms."),
             "channels": Channels(FakeChannel(), {}),
@@ -83,13 +84,13 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             "till": SpendingBudget(
                 Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events
             ),
-            "store": SimpleNamespace(**dict.fromkeys(one.name for one in fields(Store)) | kept),
+            "store": (store := Store(database, clock, WORKER, inbox, here)),
             "file_sensing": SimpleNamespace(read=None),
             "timing": Timing(1, 1, 1),
         }
         others = [one.name for one in fields(CycleServices) if one.init and one.name not in used]
         house = CycleServices(**used, **dict.fromkeys(others))  # type: ignore[arg-type]  # what no job here uses
-        yield Desk(path, stores, clock, house, conversations, events)
+        yield Desk(path, stores, clock, house, store.conversations, events)
 
 
 class StoodIn(ScriptedLLM):

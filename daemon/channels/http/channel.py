@@ -1,9 +1,9 @@
 """HTTP as one `Channel`, with the inbox, cycle and outbox of every channel. The streamed text is a draft."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache
 from typing import Final
 
 import daemon
@@ -32,6 +32,11 @@ from daemon.core.telemetry.metrics import Metrics
 from daemon.core.text import Trusted
 
 ROUTES: Final = routes_of(Chat, Tts, EventPages, SessionPages, PairPages, ContextPages, McpPage, DaemonPages)
+
+
+@cache
+def _description() -> Mapping[str, object]:
+    return description(ROUTES, daemon.__version__)
 
 
 class HttpChannel(Channel):
@@ -170,7 +175,7 @@ class HttpChannel(Channel):
             PairPages(side),
             self._pages,
             McpPage(SessionTools(side, SessionTalk(side, stored, self._live))),
-            DaemonPages(side, self._metrics, partial(description, ROUTES, daemon.__version__)),
+            DaemonPages(side, self._metrics, _description),
         )
         host = self._settings.http_host
         auth = Auth(token, (host, *self._settings.http_names), side.sessions.owner)

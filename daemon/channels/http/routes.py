@@ -129,6 +129,8 @@ def route(
     def made(run: Handler) -> Route:
         signature = inspect.signature(run)
         wants = tuple(_wanted(one) for one in list(signature.parameters.values())[1:])
+        if KeyOwner in wants and scope not in {Scope.ADMIN, Scope.KEYED}:
+            raise TypeError(f"{path} may be called without an owner")
         models = [one for one in wants if isinstance(one, type) and issubclass(one, BaseModel)]
         returned = get_args(signature.return_annotation) or (signature.return_annotation,)
         described = {

@@ -92,7 +92,7 @@ def _require_bindable(cycle: Cycle, session: CodeSession, *, by: str) -> None:
 
 async def _meant(cycle: Cycle) -> CodeSession | None:
     """Return the session of an event about binding, if its owner may bind it here now."""
-    session = await cycle.services.asking.one(str(cycle.newest.params.get(SESSION_PARAM, "")))
+    session = await cycle.services.store.sessions.one(str(cycle.newest.params.get(SESSION_PARAM, "")))
     there = await cycle.services.asking.those_to_ask()
     reason = why_none(cycle)
     if session is None or session.id not in {one.id for one in there}:

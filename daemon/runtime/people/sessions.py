@@ -139,7 +139,7 @@ async def session_named(cycle: Cycle, name: str) -> CodeSession:
 
 async def require_room(cycle: Cycle, session: CodeSession) -> None:
     """Raise NotAsked where the session may not be asked any more for now."""
-    if await cycle.services.asking.is_full(session):
+    if await cycle.services.store.questions.is_full(session.id):
         say = cycle.words.say
         raise NotAsked(say("ask_full", session=session.name, waiting=MOST_WAITING, hourly=MOST_HOURLY))
 
@@ -225,13 +225,13 @@ async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
     """
     if phrase.words.startswith("<@") or not cycle.readers.members_only:
         return True
-    return any(is_of(one, phrase.words) for one in await cycle.services.asking.living.seen())
+    return any(is_of(one, phrase.words) for one in await cycle.services.asking.living())
 
 
 async def _at_work_answer(cycle: Cycle, phrase: Phrase) -> str:
     if not cycle.readers.members_only:
         return cycle.words.say("work_not_here")
-    sessions = await cycle.services.asking.living.seen()
+    sessions = await cycle.services.asking.living()
     if phrase.command is Command.WORKS_ON:
         return listed_of(phrase.words, sessions, cycle.words)
     return listed(sessions, cycle.words)
@@ -244,7 +244,7 @@ async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
     ReadersChanged if the readers, the session or the binding changed.
     """
     cycle.require_known_readers()
-    session = await cycle.services.asking.one(bound.session)
+    session = await cycle.services.store.sessions.one(bound.session)
     if session is None or not await _still_takes(cycle, session, bound):
         return await say(cycle, cycle.words.say("bound_lost"), Unbound(bound))
     try:
