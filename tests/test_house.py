@@ -42,13 +42,13 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
-    "modules": 586,
-    "lines": 106_600,
+    "modules": 585,
+    "lines": 104_800,
     "lines of tests": 90_700,
     "tables": 105,
     "triggers": 46,
-    "docstrings that begin headless": 30,
-    "docstrings with old words": 50,
+    "docstrings that begin headless": 29,
+    "docstrings with old words": 49,
     "docstrings that only refer": 0,
     "lines of pages": 3_760,
 }
