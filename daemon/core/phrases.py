@@ -8,7 +8,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from daemon.core.levelling import levelled, plain_words, strictly_levelled, without_codes
 from daemon.core.packaged import packaged_table
 from daemon.core.pairing import LETTERS
 from daemon.core.perception import Perception, Place
@@ -115,6 +114,11 @@ _SEVERAL: Final = (Command.FORGET, Command.CANCEL_REMINDER)  # a phrase of these
 _MOST_AT_ONCE: Final = 4  # words of a message that begins with *stop* and means only that
 _ENDS: Final = re.compile(r"[.!…;]+")
 _LONGEST: Final = 80  # characters of a phrase before its colon
+_AT_THE_END: Final = " .!?…"
+_COURTESY: Final = frozenset({"please", "bitte", "ok", "okay", "thanks", "danke"})
+_CODES: Final = re.compile(r":[a-z0-9_+'-]{1,60}:(?::skin-tone-[2-6]:)?")
+_JOINING: Final = "\u200d\ufe0f"  # within emoji
+_QUOTES: Final = re.compile("[\"'`*_\u201c\u201d\u201e\u2018\u2019«»]")
 _REMEMBER: Final = re.compile(
     r"(?P<mark>[*_`]*)(?:ok(?:ay)?,? )?(?P<please>(?:(?:can|could|will|would) you )?(?:please|bitte),? )?"
     r"(?:remember(?: that(?! (?:time|day|night|one)\b)|:)|merke? dir"
@@ -281,6 +285,32 @@ def _as_shown(code: str) -> str:
 
 def _asks(text: str) -> bool:
     return "?" in unicodedata.normalize("NFKC", text)
+
+
+def levelled(text: str) -> str:
+    """Return a text as phrases are compared: no case, quote marks, commas, emoji or words of courtesy."""
+    words = strictly_levelled(text).replace(",", " ").split()
+    while len(words) > 1 and words[0] in _COURTESY:
+        del words[0]
+    while len(words) > 1 and words[-1] in _COURTESY:
+        del words[-1]
+    return " ".join(words).strip(_AT_THE_END)
+
+
+def strictly_levelled(text: str) -> str:
+    """Return a text as single words are compared: with courtesy and commas. Single words are ambiguous."""
+    shown = "".join(" " if one in _JOINING or unicodedata.category(one) == "So" else one for one in text)
+    return plain_words(shown).casefold()
+
+
+def plain_words(text: str) -> str:
+    """Return a text on one line, without quote marks and final punctuation."""
+    return " ".join(_QUOTES.sub("", unicodedata.normalize("NFKC", text)).split()).strip(_AT_THE_END)
+
+
+def without_codes(text: str) -> str:
+    """Return a text without emoji codes as Slack writes them, such as `:pray:`."""
+    return _CODES.sub(" ", text)
 
 
 _BY_PHRASE: Final = {levelled(one): command for command, phrases in PHRASES.items() for one in phrases}

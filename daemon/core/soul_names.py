@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from daemon.core.levelling import levelled
-from daemon.core.phrases import command_of
+from daemon.core.phrases import command_of, levelled
 
 
 def souls_named(name: str, called: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ STANCES: Final[Mapping[str, str]] = MappingProxyType(_GROUPS.pop("stances"))
 """The stances of mental processes, empty where a process has none."""
 
 
-def _checked(groups: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def checked(groups: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return the prompts of all groups by name. Raises ValueError for a bad one and for a name that occurs twice."""
     found: dict[str, str] = {}
     for name, text in (pair for group in groups.values() for pair in group.items()):
@@ -24,9 +24,9 @@ def _checked(groups: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return found
 
 
-_PROMPTS: Final = _checked(_GROUPS)
+PROMPTS: Final = checked(_GROUPS)
 
 
 def prompt(name: str, /, **facts: object) -> str:
     """Return a prompt with its facts. Raises KeyError for an unknown name or a missing fact."""
-    return _PROMPTS[name].format(**facts)
+    return PROMPTS[name].format(**facts)

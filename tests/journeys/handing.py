@@ -9,7 +9,7 @@ from tests.journeys.souls import write_soul
 ACTS = "subprocesses = []\n[ism]\nenabled = true\n"
 TESS_THERE, ROLF_THERE = "You are Tess, a weaver.", "You are Rolf, a sailor."
 GIVEN = "From now on Rolf answers here; what was said is passed on."
-TAKEN = "From now on I answer here in place of Tess, and know what was said."
+TAKEN = "From now on I answer here in place of Tess, and I know what was said."
 
 
 async def two(house: House, **settings: Any) -> None:  # noqa: ANN401  # any setting

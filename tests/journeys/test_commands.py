@@ -42,7 +42,7 @@ async def test_help_and_the_prompt_say_what_holds_for_the_person_here_and_now(ho
     await house.answered("Ada", "dm", "pause remembering")
     more = await house.answered("Ada", "dm", "help")
     assert "Look things up in `handbook`" in more
-    assert "`shelf/write_down`, which change something, after a click" in more
+    assert "`shelf/write_down`, which change something, after the right person" in more
     assert "Not remember: you have paused it." in more
     await house.guest()
     answer = await house.answered("Ada", "general", "@soul what can you do here?")
@@ -63,7 +63,7 @@ async def test_each_word_of_the_command_is_answered_to_who_typed_it_alone(house:
     assert (await typed(house, "Ada", "general", "pause", 7)).startswith("Paused:")
     assert "Remembering is paused" in await typed(house, "Ada", "general", "status", 8)
     assert (await typed(house, "Ada", "general", "Resume remembering.", 9)).startswith("I remember again")
-    assert (await typed(house, "Ada", "general", "make tea", 10)).startswith("“make tea” is nothing that I know")
+    assert (await typed(house, "Ada", "general", "make tea", 10)).startswith("I don't know “make tea” as a command")
     assert "That needs a message" in await typed(house, "Ada", "general", "wrong 1: I live in Rome", 11)
     assert await house.replies("general") == before
     assert await house.replies("D0ADA") == []

@@ -55,8 +55,8 @@ async def test_a_core_is_made_by_night_of_visits_over_days_and_surfaces_in_a_rep
     assert "several visits until" in shown(reply)
     await empty_house.answered("Ben", "dm", "How did the renewal at the seaward gate go?")
     assert WELL_KEPT not in shown([one for one in empty_house.prompts if one.step == "respond"][-1])
-    assert "Of our talks I keep what came of them, too (9)" in await empty_house.answered("Ada", "dm", KNOWN)
-    assert "Of our talks" not in await empty_house.answered("Ben", "dm", KNOWN)
+    assert "I also keep summaries of our talks (9)" in await empty_house.answered("Ada", "dm", KNOWN)
+    assert "summaries of our talks" not in await empty_house.answered("Ben", "dm", KNOWN)
     await empty_house.answered("Ada", "dm", "export my memory")
     [file] = await shared_files(empty_house)
     texts = [one["text"] for one in json.loads(content_of(empty_house, file["id"]))["records"]]

@@ -167,7 +167,7 @@ async def test_hostile_files_are_refused_by_name_and_the_rest_is_read(house: Hou
         "Seen.",
         "(I could not read `bomb.png`: it is too large once it is unpacked.)",
         "(I could not read `drawn.png`, `page.jpg`: it is not what its name says.)",
-        "(I could not read `../../'up.zip`: it is no picture, recording, document, table or text that I know.)",
+        "(I could not read `../../'up.zip`: it is not a picture, recording, document, table or text that I know.)",
         "(I could not read `torn.png`: it is damaged.)",
         "(I could not read `huge.pdf`: it has 21 MB, and 20 MB are the most that I take.)",
         "(I could not read `voice.mp3`: no way to listen to recordings is set up for me.)",

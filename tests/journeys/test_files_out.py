@@ -40,7 +40,7 @@ async def test_long_code_comes_as_a_file_below_the_words_and_without_keys(house:
         assert post["thread_ts"] == ts == words["thread_ts"]
         assert float(post["ts"]) > float(words["ts"])
         [file] = post["files"]
-        assert said(words) == f"Here it is:\n\n(It stands below, as `{file['name']}`.)\n\nTry it."
+        assert said(words) == f"Here it is:\n\n(It is below, as `{file['name']}`.)\n\nTry it."
         assert content(house, file) == f"{LONG}\n"
         await house.idle()
     turns = await house.rows("SELECT body FROM turns WHERE speaker = 'soul'")

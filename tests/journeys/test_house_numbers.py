@@ -38,7 +38,7 @@ async def test_the_home_of_admins_shows_caps_models_and_the_last_days(empty_hous
     assert f"By model, in the last 24 hours: {NAME} $" in text
     assert "············█▅` messages; today 1, at most 2" in text
     assert "············█▅` answers; today 1, at most 2" in text
-    assert "seconds until an answer stands" in text
+    assert "seconds until an answer" in text
     assert "For admins" not in words(await open_home(empty_house, "Ben", "How I am"))
 
 

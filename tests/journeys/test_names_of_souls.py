@@ -19,13 +19,13 @@ async def test_a_thread_goes_to_the_soul_that_slack_shows_under_a_name(empty_hou
     assert ", called " not in status
     for name, answer in (
         ("Kim", "Several souls here are called Kim: Kim (one), Kim (two)."),
-        ("Tess", "It is I who answer here already."),
+        ("Tess", "I already answer here."),
         ("Cleo", "with one of these: Kim (one), Kim (two), Kothar wa Khasis."),
     ):
         assert answer in await house.answered("Ada", "dm", f"hand this thread to {name}")
     ts = await talking(house)
     await house.say("Ada", "general", "@soul hand this thread to Kothar", thread=ts)
-    await house.reply("general", "From now on I answer here in place of Tess Weaver, and know what was said.")
+    await house.reply("general", "From now on I answer here in place of Tess Weaver, and I know what was said.")
     assert "From now on Kothar wa Khasis answers here; what was said is passed on." in await words(house)
 
 

@@ -28,7 +28,7 @@ async def test_a_person_sees_has_exported_and_may_ask_about_what_they_had_noted_
     await house.answered("Ada", "dm", f"remember that {CLAIM}")
     said = await house.answered("Ada", "dm", KNOWN)
     assert f"1. {CLAIM} (" in said
-    assert said.index("*What I noted besides*") < said.index(CLAIM)
+    assert said.index("*What else I noted*") < said.index(CLAIM)
     assert f"> {CLAIM}" in await house.answered("Ada", "dm", "why 1")
     assert [(one["text"], one["trust"]) for one in await _exported(house)] == [(CLAIM, "claim")]
     assert await house.answered("Ada", "dm", "wrong 1: Ben has a red one") == "Corrected: 1 now says: Ben has a red one"

@@ -194,7 +194,7 @@ async def test_what_was_allowed_and_ends_in_an_apology_is_not_done_or_counts_as_
     monkeypatch.setattr(McpToolbox, "use", breaks_behind_it)
     assert await press(empty_house, "Ben", "D0BEN", ts) == "accepted"
     answer = said(await empty_house.reply("D0BEN", "I'm sorry: "))
-    assert answer.endswith("it is not known whether it was done. It will not be tried again.)_")
+    assert answer.endswith("the result is unknown. It will not be tried again.)_")
     assert [row["state"] for row in await empty_house.rows("SELECT state FROM approvals")] == ["failed", "unknown"]
     assert lines(note) == 1
 

@@ -15,7 +15,7 @@ from tests.journeys.ticking import NEVER_QUIET, after, counted, musing
 from tests.models import after as until
 
 DAY = 86_400
-UNSEEN = "I said that I'd come back to “{}”. I couldn't look at it by now; ask me again later."
+UNSEEN = "I said that I'd come back to “{}”. I couldn't look at it in time; ask me again later."
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def test_a_promise_stands_below_the_reply_and_kept_once_when_it_is_due(thi
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ([thought(None, inner_speech="no idea")], "There is nothing new that I could say about it yet."),
+        ([thought(None, inner_speech="no idea")], "I have nothing new to say about it yet."),
         ([ModelUnavailable("it is down", hint="wait")] * 4, UNSEEN.format("import")),
         (["I am no JSON", "nor am I"], UNSEEN.format("import")),
     ],

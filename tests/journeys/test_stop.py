@@ -14,7 +14,7 @@ KEPT = "The first words of a long reply, which are enough to be shown at once: m
 LATER = "and words that nobody wants any more "
 BEGUN = "Stopped. So far it took"
 _STOPS = (("stop", False), ("Stop!", True), ("hör auf", False), ("ok, stop 🛑", False), ("stop, that is enough", True))
-BEFORE = "Stopped before I had said anything."
+BEFORE = "Stopped before I said anything."
 
 
 async def begun(house: House, flow: Flow, room: str = "dm", text: str = "tell me") -> Json:

@@ -86,4 +86,4 @@ async def test_an_answer_from_before_a_long_pause_is_said_once_it_is_known(empty
     empty_house.clock.turn(16)
     await empty_house.reply("general", "0042.")
     await empty_house.idle()
-    assert "others read here" not in str(await empty_house.replies("general"))
+    assert "others can read here" not in str(await empty_house.replies("general"))

@@ -66,7 +66,10 @@ async def test_lines_of_the_house_below_a_reply_are_none_of_its_sentences(empty_
     assert "I remember what we talk about." in await empty_house.answered("Ada", "dm", "hello")
     answer = await empty_house.answered("Ada", "dm", "why")
     assert answer == f"Where it comes from, sentence by sentence:\n\n> Welcome.\n{NOTHING}"
-    assert await empty_house.answered("Ben", "dm", "why") == "I have said nothing here that I could give reasons for."
+    assert (
+        await empty_house.answered("Ben", "dm", "why")
+        == "I have not said anything here yet that I could give reasons for."
+    )
     empty_house.model.replies.append(tagged("Because I like bees."))
     assert await empty_house.answered("Ada", "dm", "why?") == "Because I like bees.", "that is a question to the soul"
 

@@ -67,12 +67,12 @@ async def test_at_a_message_that_is_no_answer_of_the_souls_it_says_so_to_who_ask
     house, _ = studio
     theirs = await house.say("Ada", "studio", "lunch?")
     await _ask(house, "Ben", "studio", theirs)
-    assert await shown(house, "Ben", "studio") == "That is no answer of mine, so I can't say why it was written."
+    assert await shown(house, "Ben", "studio") == "That is not an answer of mine, so I can't say why it was written."
     assert await house.rows("SELECT * FROM inbox WHERE modality = 'decision'") == []
     await house.answered("Ada", "dm", "what do you know about me")
     reply = await house.reply("D0ADA")
     await _ask(house, "Ada", "dm", reply["ts"])
-    assert await house.reply("D0ADA", "I have said nothing here that I could give reasons for.")
+    assert await house.reply("D0ADA", "I have not said anything here yet that I could give reasons for.")
 
 
 async def test_a_user_who_may_not_talk_with_the_soul_is_refused_alone(studio: tuple[House, str]) -> None:
@@ -138,4 +138,6 @@ async def test_what_an_answer_quoted_goes_with_who_is_forgotten(studio: tuple[Ho
     await house.idle()
     assert files_with(house.settings.home, "heliotrope") == []
     await _ask(house, "Ada", "studio", ts)
-    assert await house.reply("D0ADA", "I have said nothing here that I could give reasons for."), "it had his word, too"
+    assert await house.reply("D0ADA", "I have not said anything here yet that I could give reasons for."), (
+        "it had his word, too"
+    )

@@ -177,7 +177,7 @@ def test_the_manifest_puts_it_at_each_message_within_slacks_sizes() -> None:
         "name": "Why did you say that?",
         "type": "message",
         "callback_id": WHY_SHORTCUT,
-        "description": "Shows what the soul remembers that bears what it said there.",
+        "description": "Shows which memories support what the soul said there.",
     }
     long = manifest(words=Words({"because_shortcut": "x" * 60, "because_shortcut_shows": "y" * 400}))["features"]
     assert isinstance(long, dict)

@@ -26,7 +26,7 @@ def content(file: ReplyFile) -> str:
 
 def test_long_code_is_a_file_and_the_words_around_it_stay() -> None:
     words, [file] = attached(f"Here it is:\n\n```python\n{LONG}\n```\n\nTry it.")
-    assert words == f"Here it is:\n\n(It stands below, as `{file.name}`.)\n\nTry it."
+    assert words == f"Here it is:\n\n(It is below, as `{file.name}`.)\n\nTry it."
     assert (file.name[:5], file.name[-3:], content(file)) == ("code-", ".py", f"{LONG}\n")
     _, [file] = attached("```svg\n<svg/>\n```")  # a drawing, however short
     assert (file.name[:8], content(file)) == ("picture-", "<svg/>\n")

@@ -62,7 +62,7 @@ async def test_what_is_said_from_then_on_is_the_new_souls_and_both_say_so_once(a
     rows = await ada.database.rows("SELECT * FROM outbox WHERE note = 1 ORDER BY not_before")
     assert [(row["soul"], row["body"], row["reply_to"], row["recipient"]) for row in rows] == [
         ("ada", "From now on ben answers here; what was said is passed on.", "100.000001", "U1"),
-        ("ben", "From now on I answer here in place of ada, and know what was said.", "100.000001", "U1"),
+        ("ben", "From now on I answer here in place of ada, and I know what was said.", "100.000001", "U1"),
     ]
     assert rows[0]["not_before"] < rows[1]["not_before"]
     assert await ada.inbox.accept(said("101.0", "and now?", addressed=False)) is Acceptance.ACCEPTED

@@ -228,9 +228,9 @@ async def test_an_approved_action_is_done_once(permits: Permits) -> None:
         off = await carry_out(permits.stage(toolbox=shelf, limits=limits).context, "a3")
         assert off.sentence == "`shelf/write_down`: allowed, but not done."
     for one in (unasked(permits.clock, toolbox=shelf), permits.stage(toolbox=shelf)):
-        assert "not known any more" in (await carry_out(one.context, "a2")).sentence
+        assert "no longer known" in (await carry_out(one.context, "a2")).sentence
     gone = await carry_out(permits.stage().context, "a3")
-    assert gone.sentence == "`shelf/write_down`: not to be used here now; nothing was done."
+    assert gone.sentence == "`shelf/write_down`: may not be used here now; nothing was done."
     assert len(shelf.used) == 1
 
 
@@ -238,10 +238,10 @@ async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(permits
     for state, sentence in (
         ("waiting", "not decided yet; nothing was done."),
         ("refused", "refused; nothing was done."),
-        ("expired", "the permission has grown old; nothing was done."),
+        ("expired", "the permission has expired; nothing was done."),
         ("failed", "tried as allowed, but it failed; nothing was done."),
-        ("using", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
-        ("unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
+        ("using", "started as allowed, but the result is unknown. It will not be tried again."),
+        ("unknown", "started as allowed, but the result is unknown. It will not be tried again."),
     ):
         await permits.allow(permission(known_as=state), state)
         shelf = Shelf()
@@ -250,7 +250,7 @@ async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(permits
         assert shelf.used == [], state
     for uncertain, state, sentence in (
         (False, "failed", "tried as allowed, but it failed; nothing was done."),
-        (True, "unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
+        (True, "unknown", "started as allowed, but the result is unknown. It will not be tried again."),
     ):
         await permits.allow(permission(known_as=f"tried {state}"))
         shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
@@ -298,7 +298,7 @@ async def test_an_expired_or_used_permission_posts_nothing(permits: Permits) -> 
     found = await permits.allow(permission(POST_ELSEWHERE, **LETTER))
     await permits.clock.advance(DUE / 1000 + 1)
     one = permits.stage()
-    assert "grown old" in (await carry_out(one.context, "a1")).sentence
+    assert "has expired" in (await carry_out(one.context, "a1")).sentence
     assert one.context.motor.cross_post is None
     await permits.database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: done once, as allowed."

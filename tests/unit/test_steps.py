@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -9,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+import daemon
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.services import ModelRole, Speaker
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.cognition import READ_CAP
+from daemon.mind.prompts import PROMPTS, checked
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.decision import decision
@@ -362,3 +365,11 @@ def test_one_object_within_any_text_is_read_and_any_other_answer_is_malformed() 
             read(reply)
         assert "JSON" in caught.value.hint, reply
         assert caught.value.reply == reply
+
+
+def test_every_prompt_has_a_name_of_its_own_a_text_and_a_place_where_it_is_used() -> None:
+    for groups in ({"a": {"x": "Look."}, "b": {"x": "Look."}}, {"a": {"x": " "}}, {"a": {"x": "Answer with {}"}}):
+        with pytest.raises(ValueError, match=r"occurs twice|no placeholder"):
+            checked(groups)
+    code = "\n".join(path.read_text(encoding="utf-8") for path in Path(daemon.__path__[0]).rglob("*.py"))
+    assert [name for name in PROMPTS if f'"{name}"' not in code] == []

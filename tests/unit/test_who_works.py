@@ -52,7 +52,7 @@ def test_a_list_names_people_sessions_and_topics_and_is_cut() -> None:
         assert "ben-web" not in listed_of(name, [ADA, BEN], HOUSE_WORDS)
     admins = replace(ADA, person="", person_name="")
     for name in ("Eve", "<@>", "<@UEVE>"):
-        assert "I know of no session of" in listed_of(name, [admins, BEN], HOUSE_WORDS)
+        assert "I know of no running session of" in listed_of(name, [admins, BEN], HOUSE_WORDS)
     said = listed([replace(ADA, id=str(number)) for number in range(50)], HOUSE_WORDS)
     assert said.count("ada-api") == 40
     assert said.endswith("… and more: 10.")

@@ -120,7 +120,8 @@ def respond(
 
 
 def listed_wishes(wishes: Mapping[str, str]) -> str:
-    return "\n".join((f"- {prompt('wish_for_nothing')}", *(f"- {word}: {meaning}" for word, meaning in wishes.items())))
+    lines = (f"- {word}: {meaning}" for word, meaning in wishes.items())
+    return "\n".join((prompt("wish_for_nothing"), *lines))
 
 
 def wish_word(element: str) -> str:

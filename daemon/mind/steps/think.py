@@ -12,7 +12,7 @@ from daemon.core.working_memory import Memory, Role
 from daemon.mind.prompts import prompt
 from daemon.mind.reply import words_aloud
 from daemon.mind.steps.external_dialog import read_spoken, spoken_text
-from daemon.mind.steps.respond import wish_word
+from daemon.mind.steps.respond import listed_wishes, wish_word
 from daemon.mind.thought import (
     WIRE_SCHEMA,
     CognitiveOutput,
@@ -23,7 +23,6 @@ from daemon.mind.thought import (
 )
 from daemon.soul import Soul
 
-_NOTHING_ELSE: Final = "nothing: just a reply, as nearly always and when in doubt."
 _SPEAK: Final = "they wait for words: write them in external_speech"
 _PLACEHOLDER: Final = json.dumps(
     bare_thought(
@@ -112,7 +111,6 @@ def think(
     `may_look` and does, or it `may_be_silent` here. A look is a query of memory or one of the `tools`. A thought that
     is `alone` (unasked) is short, and the soul names its model.
     """
-    meanings = "\n".join(f"- {word}: {meaning}" for word, meaning in (wishes or {}).items())
 
     def lead(field: str) -> Considered | None:
         word = wish_word(field)
@@ -123,7 +121,7 @@ def think(
         name="think",
         command=prompt(
             "think",
-            wishes=f"- {_NOTHING_ELSE}\n{meanings}".rstrip(),
+            wishes=listed_wishes(wishes or {}),
             silence=prompt("think_nods") if soul.presence.nod else prompt("think_unseen"),
             tools=prompt("think_tools", tools=", ".join(tools)) if tools else prompt("think_no_tools"),
             moods=", ".join(soul.emotional_states),

@@ -8,7 +8,7 @@ from tests.journeys.problems import buttons, forged, press
 async def _waits_no_more(house: House, ts: str, count: int = 1) -> None:
     """The newest question in Ada's direct messages has one line in its place, and no buttons."""
     house.clock.turn(3)
-    post = await house.settled("D0ADA", "taken back or changed", count=count)
+    post = await house.settled("D0ADA", "has deleted or changed it", count=count)
     assert (post["ts"], buttons(post)) == (ts, [])
     assert WORDS not in str(await house.people.posts_by_bot("D0ADA"))
     assert await house.rows("SELECT * FROM outbox WHERE body LIKE '%tenant_id%' AND conversation LIKE '%D0ADA%'") == []

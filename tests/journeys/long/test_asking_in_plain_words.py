@@ -10,7 +10,7 @@ from tests.journeys.house import House, said
 PLAIN = f"@soul could you ask Ada's session {WORDS}"
 SHOWN = f"```\n{WORDS}\n```"
 ASKED = f"I ask Ada Lovelace in a direct message whether `ada-api` may have that. Either way I say so here.\n\n{SHOWN}"
-UNCLEAR = "I could not make out what is to go to which session."
+UNCLEAR = "I could not make out what should go to which session."
 
 
 def named(session: str = "ada-api", words: str = WORDS, *, task: bool = False) -> str:

@@ -59,7 +59,7 @@ async def test_its_owner_is_asked_and_her_click_alone_binds(house: House, sessio
         json.loads(await house.command("sessions", "unbind", "ada-api", "--json"))["conversation"]
         == (done["conversation"])
     )
-    await house.reply("general", "bound to no session any more")
+    await house.reply("general", "no longer bound to a session")
     assert await house.rows("SELECT * FROM bound_threads") == []
 
 

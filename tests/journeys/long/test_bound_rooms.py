@@ -6,7 +6,7 @@ from tests.journeys.asking import AskedSession, door, states
 from tests.journeys.binding import BOUND, HEAD, bound_thread, put
 from tests.journeys.house import House, said
 
-HERE_ALONE = "only where no one but full members of the workspace reads"
+HERE_ALONE = "only where all readers are full members of the workspace"
 
 
 async def test_an_archived_channel_gets_no_answer_and_is_bound_when_back(house: House, session: AskedSession) -> None:
@@ -47,7 +47,7 @@ async def test_where_a_guest_reads_by_now_nothing_goes_or_is_shown(house: House,
     assert "which migration?" in (await session.ends_turn()).context
     await house.guest()
     await session.goes_on("SECRET")
-    await house.settled("general", "others read here by now")
+    await house.settled("general", "others can read here now")
     assert HERE_ALONE in await house.answered("Ada", "general", "and the tests?", thread=ts)
     assert HERE_ALONE in await house.answered("Ada", "general", "@soul bind ada-api here", thread=ts)
     assert (await session.ends_turn("p2")).context == ""

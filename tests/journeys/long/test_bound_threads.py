@@ -7,8 +7,8 @@ from tests.journeys.house import House, said
 from tests.journeys.problems import buttons, press
 
 ENDED = (
-    "This thread is bound to no session any more, and I answer here again. What it had not read of what was said here "
-    "is dropped."
+    "This thread is no longer bound to a session, and I answer here again. Messages that the session had not read are "
+    "dropped."
 )
 
 
@@ -32,7 +32,7 @@ async def test_the_owners_words_go_to_the_session_until_anybody_unbinds(house: H
     ), "the soul knows what was said"
     await put(house, "Ada", ts, "not read any more")
     await house.say("Ben", "general", "unbind", thread=ts)
-    assert said(await house.settled("general", "bound to no session")) == ENDED
+    assert said(await house.settled("general", "no longer bound to a session")) == ENDED
     assert (await session.ends_turn("p3")).context == ""
     assert await states(house) == ["answered", "dropped"]
     assert await house.answered("Ada", "general", "@soul are you there?", thread=ts) == (
@@ -71,7 +71,7 @@ async def test_tasks_and_words_to_an_unwatched_session_need_a_click(house: House
     await put(house, "Ben", ts, "count all rows")
     await put(house, "Ada", ts, "list all tables")
     await session.client.report("UserPromptSubmit", permission_mode="bypassPermissions", prompt_id="p1")
-    await house.reply("general", "asks no permission for what it does by now")
+    await house.reply("general", "now asks no permission for what it does")
     read = (await session.client.report("Stop", prompt_id="p1", stop_hook_active=False)).context
     assert "list all tables" in read
     assert "count all rows" not in read, "what waited when the session stopped asking is not read there"

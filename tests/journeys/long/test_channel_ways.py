@@ -10,7 +10,7 @@ from tests.journeys.surfaces import shown
 WAYS = "SELECT * FROM room_ways"
 ACTS = "SELECT detail FROM audit WHERE act = 'channel way'"
 ASKED = "Answer in one line. Name the ticket."
-NOT_YOURS = "Only who made this channel, admins of the workspace and my own admins can set how I work here"
+NOT_YOURS = "Only the person who made this channel, admins of the workspace and my own admins can set how I work here"
 
 
 async def opened(house: House, person: str = "Ada", room: str = "general") -> Json:

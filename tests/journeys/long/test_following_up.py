@@ -117,7 +117,7 @@ async def test_not_now_pauses_without_a_call_and_the_next_pause_is_twice_as_long
     await thinker.answered("Ada", "dm", "follow up on")
     await spoken(thinker)
     calls = len(thinker.prompts)
-    assert "By myself I won't write" in await thinker.answered("Ada", "dm", "not now")
+    assert "I won't write anything of this kind by myself" in await thinker.answered("Ada", "dm", "not now")
     assert len(thinker.prompts) == calls
     assert await invitation(thinker) == ("invited", "phrase", "U0ADA", DAY * 1_000)
     assert "I pause until" in await thinker.answered("Ada", "dm", "follow up status")
@@ -258,7 +258,7 @@ async def test_in_an_allowed_channel_it_speaks_once_a_day_in_its_thread_until_to
     await thinker.reply("general", "The docs are there.")
     calls = len(thinker.prompts)
     await thinker.say("Ben", "general", "@soul not now", thread=ts)
-    await thinker.reply("general", "By myself I won't write")
+    await thinker.reply("general", "I won't write anything of this kind by myself")
     assert len(thinker.prompts) == calls
     row = await thinker.one("SELECT who, state, pause_ms FROM invitations")
     assert tuple(row) == ("C0GENERAL", "invited", DAY * 1_000)
@@ -381,7 +381,7 @@ async def test_in_vain_it_pauses_and_who_finds_it_unwanted_is_left_alone(thinker
     thinker.clock.turn(hours * HOUR)
     await thinker.idle()
     if how == "not now":
-        assert "By myself I won't write" in await thinker.answered("Ada", "dm", "not now")
+        assert "I won't write anything of this kind by myself" in await thinker.answered("Ada", "dm", "not now")
     else:
         post = await thinker.reply("D0ADA", "The report is there.")
         await thinker.people.click("Ada", "dm", post["ts"], "soul_feedback", "bad")

@@ -62,7 +62,7 @@ async def test_direct_messages_go_to_the_other_soul_with_what_was_said_there_alo
     answer = await empty_house.answered("Ada", "dm", "hand this thread to cleo")
     assert answer.startswith("No soul named cleo is here now, so I go on answering. Say *hand this thread to* ")
     answer = await empty_house.answered("Ada", "dm", "Hand this thread over to Tess.")
-    assert answer.startswith("It is I who answer here already.")
+    assert answer.startswith("I already answer here.")
     assert await empty_house.rows("SELECT 1 FROM conversations WHERE handed_to <> ''") == []
     empty_house.model.replies += [tagged("A canary."), tagged("It sings."), tagged("Who knows?")]
     await empty_house.answered("Ada", "dm", "my bird is a CANARY")

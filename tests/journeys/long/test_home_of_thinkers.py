@@ -41,7 +41,7 @@ async def test_it_says_how_it_stands_with_each_decision_of_the_person(thinker: H
     await open_home(thinker, "Ada", "You don't want me to write to you by myself.", "`follow up on` invites me to.")
     assert "You don't want me to" in await thinker.answered("Ada", "dm", "follow up status")
     assert len(thinker.prompts) == calls
-    await open_home(thinker, "Ben", "I don't write to you by myself, but for what I promised")
+    await open_home(thinker, "Ben", "I don't write to you by myself, except for what I promised")
 
 
 async def test_who_was_asked_and_said_nothing_reads_that(thinker: House) -> None:

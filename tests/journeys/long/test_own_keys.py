@@ -78,7 +78,7 @@ async def test_an_ended_key_opens_nothing_and_the_others_keep_their_numbers(hous
     assert "laptop" not in listed
     assert "\n#2. `*desk*'top`" in listed
     for number in (0, 1, 3, 9999):
-        assert f"There is no key {number} of yours" in await house.answered("Ada", "dm", f"end key {number}")
+        assert f"You have no active key {number}." in await house.answered("Ada", "dm", f"end key {number}")
     assert await opens(machines.second)
     acts = await house.rows("SELECT actor, act FROM audit WHERE act = 'end own key'")
     assert [tuple(row) for row in acts] == [("U0ADA", "end own key")]
@@ -113,6 +113,6 @@ async def test_all_keys_end_with_what_is_to_be_fetched_and_threads_hear_so(house
     assert "All your keys are ended (2)" in await house.answered("Ada", "dm", "End all my keys!")
     assert [await opens(one) for one in (machines.first, machines.second, machines.bens)] == [False, False, True]
     assert (await house.one("SELECT state FROM pairings"))["state"] == "dead"
-    await house.settled("general", "takes nothing from here any more")
+    await house.settled("general", "takes nothing from here now")
     for said in ("my keys", "end my keys"):
         assert await house.answered("Ada", "dm", said) == "No machine has a key of yours."

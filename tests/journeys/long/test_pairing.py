@@ -22,7 +22,7 @@ from tests.journeys.problems import NO, buttons, forged, press
 HOOKS = Path(__file__).parents[3] / "hooks"
 ASKS = "A machine asks for a key of yours"
 PROJECT, HIDDEN, KEEPS, KNOWS = "soul_pair_project", "soul_pair_hidden", "soul_pair_keeps", "soul_pair_knows"
-UNKNOWN = "I know of no such code"
+UNKNOWN = "I know no such code"
 
 
 @dataclass

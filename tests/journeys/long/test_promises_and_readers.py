@@ -11,8 +11,8 @@ from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 from tests.journeys.ticking import COUNTS, DAY, NEVER_QUIET, after, counted
 
-ITS_OWN = "I said that I'd come back to “import”. I couldn't look at it by now; ask me again later."
-WORDLESS = "I said that I'd come back to “…”. I couldn't look at it by now; ask me again later."
+ITS_OWN = "I said that I'd come back to “import”. I couldn't look at it in time; ask me again later."
+WORDLESS = "I said that I'd come back to “…”. I couldn't look at it in time; ask me again later."
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.journeys.asking import TEAM, AskedSession, forgotten, new_key, states
 from tests.journeys.binding import HEAD, bound_thread, put
 from tests.journeys.house import House, said
 
-LOST = "takes nothing from here any more"
+LOST = "takes nothing from here now"
 
 
 async def says(house: House, words: str, call: str) -> SaidInThread:

@@ -31,7 +31,7 @@ async def works(
 
 async def test_the_exact_phrases_are_answered_by_the_daemon_without_a_model(house: House) -> None:
     assert await house.answered("Ada", "dm", "sessions") == (
-        "I know of no session of Claude Code that runs now and may be shown."
+        "I know of no running session of Claude Code that I may show."
     )
     await works(house, ADA, "s1")
     await works(house, replace(BEN, visibility=Visibility.TOPIC), "s22", root="/srv/web", hook="Stop")
@@ -45,7 +45,9 @@ async def test_the_exact_phrases_are_answered_by_the_daemon_without_a_model(hous
     only = await house.answered("Ben", "dm", "what is Ada working on?")
     assert "ada-api" in only
     assert "ben-web" not in only
-    assert "I know of no session of" in await house.answered("Ben", "dm", "What is <@U0EVE> working on right now?")
+    assert "I know of no running session of" in await house.answered(
+        "Ben", "dm", "What is <@U0EVE> working on right now?"
+    )
     assert len(house.prompts) == calls
 
 
@@ -62,7 +64,7 @@ async def test_a_hidden_session_and_one_that_is_gone_are_not_there(house: House)
     await works(house, BEN, "s333")
     await works(house, BEN, "s333", hook="SessionEnd")
     for person in ("Ada", "Ben"):
-        assert "I know of no session" in await house.answered(person, "dm", "who is working on what?")
+        assert "I know of no running session" in await house.answered(person, "dm", "who is working on what?")
         house.model.replies.append(tagged("I can't say."))
         assert await house.answered(person, "dm", "what is Ada working on?") == "I can't say."
     await house.answered("Ben", "dm", "hello")
@@ -86,7 +88,7 @@ async def test_where_a_guest_reads_none_is_shown_and_none_is_in_mind(house: Hous
     await works(house, ADA, "s1")
     await house.people.add_person("Gus", standing="guest")
     await house.noticed(house.people.join("Gus", "general"))
-    refused = "I show who is working on what only where no one but full members of the workspace reads."
+    refused = "I show who is working on what only where all readers are full members of the workspace."
     assert await house.answered("Ada", "general", "@soul who is working on what?") == refused
     assert await house.answered("Ada", "general", "@soul what is Ada working on?") == refused
     house.model.replies.append(tagged("Not here.", calls_for="who_works"))

@@ -9,7 +9,7 @@ from tests.journeys.house import House, said
 
 DAY = 86_400
 HOUR = 3_600
-NOTICE = "So that you know it: an admin has looked at words of yours that I keep"
+NOTICE = "For your information: an admin has looked at words of yours that I keep"
 
 
 @pytest.fixture
