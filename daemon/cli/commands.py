@@ -106,7 +106,9 @@ _MEMORY: Final = {
     "show": Subcommand("Show one memory and what it is linked with.", "memory:show_command"),
     "facts": Subcommand("Show which facts a reply could know.", "memory:facts_command"),
     "why": Subcommand("Show what bears each sentence of a reply.", "why"),
-    "people": Subcommand("Show what the soul knows about users, per audience, and how it changed.", "people"),
+    "people": Subcommand(
+        "Show what the soul knows about users, per audience, and how it changed.", "memory:people_command"
+    ),
     "episodes": Subcommand("Show the visits that are kept, and what was distilled of them.", "why:episodes_command"),
     "verify": Subcommand("Check what is remembered: evidence, links, indexes, ledger.", "memory:verify_command"),
     "rebuild": Subcommand("Make all vectors again.", "upkeep:rebuild_command"),

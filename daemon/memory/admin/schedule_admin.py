@@ -14,11 +14,12 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.mind.allowing import PartsOf, allow
 from daemon.memory.mind.goal_changes import MOST_OPEN, GoalChange, close_goal, has_room, store_goal, the_same_goals
-from daemon.memory.mind.listing import ListedGoal, goal_named
+from daemon.memory.mind.listing import goal_named
 from daemon.memory.queues.approvals import Approval, close_question
 from daemon.memory.queues.intention_rows import IN_MIND, Intention, NewIntention
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.stops import is_being_posted
+from daemon.memory.records import Row
 from daemon.memory.senses.readings import tell_of_goal
 from daemon.memory.stream.authority import OF_THE_MIND, settle_proposal
 from daemon.memory.thought_parts import StoredThought
@@ -214,13 +215,13 @@ class NewGoal:
 
 
 class AdminsGoals(AuditedChanges):
-    async def add(self, conversation: ConversationKey, new: NewGoal) -> ListedGoal:
+    async def add(self, conversation: ConversationKey, new: NewGoal) -> Row:
         """Add a goal for all readers of a conversation. Raises StoreError if the daemon's checks forbid it."""
         _require_text("goal", new.goal)
         _require_length("reason", new.why)
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> ListedGoal:
+        async def unit(transaction: Transaction) -> Row:
             room = await transaction.one("SELECT audience FROM conversations WHERE id = :id", id=str(conversation))
             assert room is not None  # conversations are never deleted
             await _require_person(transaction, conversation, new.behalf)
@@ -242,22 +243,22 @@ class AdminsGoals(AuditedChanges):
 
     async def close(
         self, soul: str, names: Sequence[str], state: Literal["done", "abandoned"], why: str
-    ) -> tuple[ListedGoal, ...]:
+    ) -> tuple[Row, ...]:
         """Close open goals, all or none, and return the rows before. Raises StoreError if one isn't open or stale."""
         _require_length("reason", why)
         now = self._clock.now_ms()
 
         how = "completed by an admin" if state == "done" else "given up by an admin"
 
-        async def unit(transaction: Transaction) -> tuple[ListedGoal, ...]:
-            found = {one.id: one for one in [await goal_named(transaction, soul, name, now) for name in names]}
+        async def unit(transaction: Transaction) -> tuple[Row, ...]:
+            found = {one["id"]: one for one in [await goal_named(transaction, soul, name, now) for name in names]}
             for before in found.values():
-                if before.state not in ("open", "stale"):
-                    raise StoreError(f"{before.id} is {before.state} already", hint="nothing to do")
+                if before["state"] not in ("open", "stale"):
+                    raise StoreError(f"{before['id']} is {before['state']} already", hint="nothing to do")
             for before in found.values():
-                await close_goal(transaction, soul, before.id, state, why=why.strip(), changed_by="", now=now)
-                await tell_of_goal(transaction, before.conversation, before.id, how, now)
-                await self._record(transaction, f"goal.{state}", f"{soul} {before.id}")
+                await close_goal(transaction, soul, before["id"], state, why=why.strip(), changed_by="", now=now)
+                await tell_of_goal(transaction, before["conversation"], before["id"], how, now)
+                await self._record(transaction, f"goal.{state}", f"{soul} {before['id']}")
             return tuple(found.values())
 
         return await self._database.write(unit)

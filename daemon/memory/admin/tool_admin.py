@@ -1,40 +1,25 @@
 """The recorded tools of MCP servers and the sources of events, as an admin changes them."""
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.sensing import NAME, ROOM, EventSource, Signing
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Database, Transaction
-from daemon.memory.database.sqlite import sqlite3
-from daemon.memory.records import read_row
+from daemon.memory.records import Row, read_row
 from daemon.memory.shared.contexts import workspace_of_file
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTool:
-    """A row of `tools`. `changed_ms` is the time since which the offered description differs from the accepted one."""
+async def recorded_tools(database: Database) -> list[Row]:
+    """Return all recorded tools, the changed ones first.
 
-    soul: str
-    server: str
-    name: str
-    accepted: str
-    offered: str
-    writes: bool
-    changed_ms: int | None
-
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "RecordedTool":
-        return read_row(cls, row, writes=bool)
-
-
-async def recorded_tools(database: Database) -> tuple[RecordedTool, ...]:
-    """Return all recorded tools, the changed ones first."""
+    `changed_ms` is the time since which the offered description differs from the accepted one.
+    """
     rows = await database.rows(
         "SELECT * FROM tools ORDER BY CASE WHEN changed_ms IS NULL THEN 1 ELSE 0 END, soul, name"
     )
-    return tuple(map(RecordedTool.from_row, rows))
+    return [{**dict(row), "writes": bool(row["writes"])} for row in rows]
 
 
 class ToolAdmin(AuditedChanges):
