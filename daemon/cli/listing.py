@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, fields
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import click
 
 from daemon.channels.terminal import printable
-from daemon.cli.options import Function, chosen_rows, many_options, words_options
+from daemon.cli.options import MOST_AT_ONCE, Function, chosen_rows, many_options, words_options
 from daemon.cli.words import ids_inside, left_out, opened, plain
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
@@ -363,27 +363,30 @@ def acts(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:
 
 def acts_on_each(
     metavar: str,
-    kind: type[str | int] = str,
+    key: Literal["id", "seq"] = "id",
     *,
     states: Sequence[str] = (),
-    found: Callable[[Here, str, int], Awaitable[Sequence[object]]] | None = None,
+    found: Callable[[Here, str, int, int], Awaitable[Sequence[Row]]] | None = None,
 ) -> Callable[[Callable[..., Awaitable[str]]], Callable[..., None]]:
     """Make a command that acts on the named rows one by one, and prints a sentence on each.
 
-    With `states` it also takes all rows in one of them that were settled since a time in ms, as `found` names them.
+    With `states` it also takes all rows in one of them: `found` returns so many, the newest first, that were settled
+    since a time in ms. `key` is the name of a row, a text or a number.
     """
 
     def decorate(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:
         @wraps(function)
-        def command(names: tuple[object, ...], **given: Any) -> None:  # noqa: ANN401 - options of click
+        def command(names: Sequence[object], **given: Any) -> None:  # noqa: ANN401 - options of click
             chosen = chosen_rows(names, given.pop("state"), given.pop("since")) if found else None
 
             async def work(here: Here) -> None:
-                for name in await found(here, *chosen) if found and chosen else names:
+                rows = await found(here, chosen[0], MOST_AT_ONCE, chosen[1]) if found and chosen else ()
+                for name in [row[key] for row in reversed(rows)] or names:
                     say(await function(here, name, **given))
 
             run_here(work)
 
+        kind = int if key == "seq" else str
         argument = click.argument("names", metavar=f"{metavar}...", nargs=-1, type=kind, required=found is None)
         return argument(many_options(states)(command) if found else command)
 

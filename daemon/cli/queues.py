@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from daemon.cli.listing import Card, Here, acts_on_each, ago, lists, shows
-from daemon.cli.options import MOST_AT_ONCE, audience_in, limit_option, state_option
+from daemon.cli.options import audience_in, limit_option, state_option
 from daemon.cli.words import Hidden, plain
 from daemon.core.errors import StoreError
 from daemon.core.notes import NoteBudget, NoteKind, SharedMessage
@@ -68,13 +68,9 @@ async def show_message(here: Here, name: str) -> Row:
     return await here.admin(Admin).message(name)
 
 
-async def _settled_messages(here: Here, state: str, since_ms: int) -> list[str]:
-    return [one["id"] for one in reversed(await here.admin(Admin).messages(state, MOST_AT_ONCE, since_ms))]
-
-
 @inbox.command("retry")
 @click.option("--force", is_flag=True, help="Even an answered message, which then gets a second answer.")
-@acts_on_each("[ID]", states=SETTLED_MESSAGES, found=_settled_messages)
+@acts_on_each("[ID]", states=SETTLED_MESSAGES, found=lambda here, *asked: here.admin(Admin).messages(*asked))
 async def retry_messages(here: Here, name: str, force: bool) -> str:
     """Have messages answered that have no answer (dead, ignored, stale or dropped), or whose daemon died.
 
@@ -114,13 +110,9 @@ async def show_post(here: Here, name: str) -> Row:
     return await here.admin(Admin).post(name)
 
 
-async def _settled_posts(here: Here, state: str, since_ms: int) -> list[str]:
-    return [one["id"] for one in reversed(await here.admin(Admin).posts(state, MOST_AT_ONCE, since_ms))]
-
-
 @outbox.command("retry")
 @click.option("--yes", is_flag=True, help="Send an unknown post without looking; it may then be there twice.")
-@acts_on_each("[KEY]", states=SETTLED_POSTS, found=_settled_posts)
+@acts_on_each("[KEY]", states=SETTLED_POSTS, found=lambda here, *asked: here.admin(Admin).posts(*asked))
 async def retry_posts(here: Here, name: str, yes: bool) -> str:
     """Send posts that were not delivered (unknown, dead, expired or dropped), or that rest between two tries.
 
@@ -156,12 +148,8 @@ async def list_jobs(here: Here, state: str | None, limit: int) -> Sequence[Row]:
     return await here.admin(JobAdmin).jobs(state, limit)
 
 
-async def _settled_jobs(here: Here, state: str, since_ms: int) -> list[int]:
-    return [one["seq"] for one in reversed(await here.admin(JobAdmin).jobs(state, MOST_AT_ONCE, since_ms))]
-
-
 @jobs.command("retry")
-@acts_on_each("[NO]", int, states=("dead",), found=_settled_jobs)
+@acts_on_each("[NO]", "seq", states=("dead",), found=lambda here, *asked: here.admin(JobAdmin).jobs(*asked))
 async def retry_jobs(here: Here, name: int) -> str:
     """Do dead jobs again: those given by number, or all with `--state dead --since SPAN`."""
     before = await here.admin(JobAdmin).retry(name)
@@ -169,7 +157,7 @@ async def retry_jobs(here: Here, name: int) -> str:
 
 
 @jobs.command("drop")
-@acts_on_each("NO", int)
+@acts_on_each("NO", "seq")
 async def drop_jobs(here: Here, name: int) -> str:
     """Never do dead jobs."""
     before = await here.admin(JobAdmin).drop(name)

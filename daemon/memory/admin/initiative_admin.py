@@ -6,7 +6,7 @@ from daemon.core.authority import Function, Level
 from daemon.core.errors import StoreError
 from daemon.core.initiative import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, state_of
 from daemon.core.perception import ConversationKey
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.user_models import zone_in
@@ -60,28 +60,22 @@ async def said_unasked(database: Database, soul: str, most: int) -> list[Row]:
 class InvitationChanges(AuditedChanges):
     """The permissions to write unasked, set by the admin `actor`. Only users can invite a soul to write to them."""
 
-    async def allow(self, soul: str, who: str) -> None:
+    @one_write
+    async def allow(self, transaction: Transaction, soul: str, who: str) -> None:
         """Let a soul write unasked in the threads of a channel. Raises StoreError."""
+        found = await _channels(transaction, soul, who)
+        if not found and await _people(transaction, soul, who):
+            raise StoreError(
+                f"only {who} can invite {soul} to write to them",
+                hint="they write `follow up on` to it in a direct message; an admin allows channels alone",
+            )
+        await self._decide(transaction, soul, who, found, invited=True)
 
-        async def unit(transaction: Transaction) -> None:
-            found = await _channels(transaction, soul, who)
-            if not found and await _people(transaction, soul, who):
-                raise StoreError(
-                    f"only {who} can invite {soul} to write to them",
-                    hint="they write `follow up on` to it in a direct message; an admin allows channels alone",
-                )
-            await self._decide(transaction, soul, who, found, invited=True)
-
-        await self._database.write(unit)
-
-    async def deny(self, soul: str, who: str) -> None:
+    @one_write
+    async def deny(self, transaction: Transaction, soul: str, who: str) -> None:
         """Forbid unasked messages to a user or in a channel, except promised ones. Raises StoreError."""
-
-        async def unit(transaction: Transaction) -> None:
-            found = (*await _channels(transaction, soul, who), *await _people(transaction, soul, who))
-            await self._decide(transaction, soul, who, found, invited=False)
-
-        await self._database.write(unit)
+        found = (*await _channels(transaction, soul, who), *await _people(transaction, soul, who))
+        await self._decide(transaction, soul, who, found, invited=False)
 
     async def _decide(
         self, transaction: Transaction, soul: str, who: str, workspaces: tuple[str, ...], *, invited: bool
@@ -162,17 +156,14 @@ LONGEST_WHY: Final = 400
 class AuthorityChanges(AuditedChanges):
     """The levels of authority, set by the admin `actor`."""
 
-    async def set(self, soul: str, function: Function, level: Level, why: str) -> Level:
+    @one_write
+    async def set(self, transaction: Transaction, soul: str, function: Function, level: Level, why: str) -> Level:
         """Set a function's level and restart its counts. Return the level before. Raises StoreError."""
         if not why.strip() or len(why) > LONGEST_WHY:
             raise StoreError("the reason is missing or too long", hint=f"say why in at most {LONGEST_WHY} characters")
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Level:
-            before = (await authority_of(transaction, soul)).level(function)
-            await decide_level(transaction, soul, function, level, why=why.strip(), by=self._actor, now=now)
-            await tell_of_level(transaction, soul, function, level, now)
-            await self._record(transaction, "mind.authority", f"{soul} {function}", f"{before} to {level}")
-            return before
-
-        return await self._database.write(unit)
+        before = (await authority_of(transaction, soul)).level(function)
+        await decide_level(transaction, soul, function, level, why=why.strip(), by=self._actor, now=now)
+        await tell_of_level(transaction, soul, function, level, now)
+        await self._record(transaction, "mind.authority", f"{soul} {function}", f"{before} to {level}")
+        return before

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.consolidation.undo import Undone, undo
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -105,16 +105,13 @@ async def night_faults(database: Database) -> tuple[list[Row], int]:
 
 
 class NightAdmin(AuditedChanges):
-    async def undo(self, run: str) -> Undone:
+    @one_write
+    async def undo(self, transaction: Transaction, run: str) -> Undone:
         """Undo a run. Raises StoreError if the run doesn't exist or can't be undone."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Undone:
-            done = await undo(transaction, run, now)
-            await self._record(transaction, "memory.undo", run)
-            return done
-
-        return await self._database.write(unit)
+        done = await undo(transaction, run, now)
+        await self._record(transaction, "memory.undo", run)
+        return done
 
 
 _AT_ONCE: Final = 200

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from daemon.core.errors import StoreError
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import Row
@@ -48,53 +48,47 @@ class Admin(AuditedChanges):
         """Return one message by its id or ts. Raises StoreError if none or several match."""
         return await self._database.read(lambda transaction: _find_message(transaction, name))
 
-    async def retry_message(self, name: str, *, force: bool = False) -> Row:
+    @one_write
+    async def retry_message(self, transaction: Transaction, name: str, *, force: bool = False) -> Row:
         """Queue a message for a reply again, and return the row before.
 
         Raises StoreError if it waits, is in work, was deleted, or (without `force`) was answered.
         """
         now = self._clock.now_ms()
+        found = await _find_message(transaction, name)
+        if found["state"] == "answered" and not force:
+            raise StoreError(f"{found['id']} has a reply", hint="repeat with --force for a second reply")
+        lapsed = found["state"] == "claimed" and not await _is_worked_on(transaction, found, now)
+        if found["state"] not in _INBOX_RETRIED | {"answered"} and not lapsed:
+            raise _no_retry(found)
+        await _require_text(transaction, "inbox", found["id"])
+        # It counts as received live and now, or it would be stale again at once.
+        await transaction.run(
+            """
+            UPDATE inbox SET state = 'new', aside = 0, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
+                   answered_by = NULL, source = 'live', received_ms = :now WHERE id = :id
+            """,
+            now=now,
+            id=found["id"],
+        )
+        await self._record(transaction, "inbox.retry", found["id"], _before(found, source=found["source"]))
+        return found
 
-        async def unit(transaction: Transaction) -> Row:
-            found = await _find_message(transaction, name)
-            if found["state"] == "answered" and not force:
-                raise StoreError(f"{found['id']} has a reply", hint="repeat with --force for a second reply")
-            lapsed = found["state"] == "claimed" and not await _is_worked_on(transaction, found, now)
-            if found["state"] not in _INBOX_RETRIED | {"answered"} and not lapsed:
-                raise _no_retry(found)
-            await _require_text(transaction, "inbox", found["id"])
-            # It counts as received live and now, or it would be stale again at once.
-            await transaction.run(
-                """
-                UPDATE inbox SET state = 'new', aside = 0, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
-                       answered_by = NULL, source = 'live', received_ms = :now WHERE id = :id
-                """,
-                now=now,
-                id=found["id"],
-            )
-            await self._record(transaction, "inbox.retry", found["id"], _before(found, source=found["source"]))
-            return found
-
-        return await self._database.write(unit)
-
-    async def drop_message(self, name: str) -> Row:
+    @one_write
+    async def drop_message(self, transaction: Transaction, name: str) -> Row:
         """Leave a message without a reply for good, and return the row before. Raises StoreError if it is settled."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Row:
-            found = await _find_message(transaction, name)
-            if found["state"] not in _INBOX_DROPPED:
-                raise StoreError(f"{found['id']} is {found['state']} already", hint="nothing to do")
-            await transaction.run(
-                "UPDATE inbox SET state = 'dropped', aside = 0, reason = :reason, settled_ms = :now WHERE id = :id",
-                reason=f"dropped by {self._actor}",
-                now=now,
-                id=found["id"],
-            )
-            await self._record(transaction, "inbox.drop", found["id"], _before(found))
-            return found
-
-        return await self._database.write(unit)
+        found = await _find_message(transaction, name)
+        if found["state"] not in _INBOX_DROPPED:
+            raise StoreError(f"{found['id']} is {found['state']} already", hint="nothing to do")
+        await transaction.run(
+            "UPDATE inbox SET state = 'dropped', aside = 0, reason = :reason, settled_ms = :now WHERE id = :id",
+            reason=f"dropped by {self._actor}",
+            now=now,
+            id=found["id"],
+        )
+        await self._record(transaction, "inbox.drop", found["id"], _before(found))
+        return found
 
     async def posts(self, state: str | None, limit: int, since_ms: int = 0) -> list[Row]:
         """Return the newest posts, of one state or of all, settled or created since a time."""
@@ -110,58 +104,52 @@ class Admin(AuditedChanges):
         """Return one post by its key or number. Raises StoreError if there is none."""
         return await self._database.read(lambda transaction: _find_post(transaction, name))
 
-    async def retry_post(self, name: str, *, blindly: bool = False) -> Retried:
+    @one_write
+    async def retry_post(self, transaction: Transaction, name: str, *, blindly: bool = False) -> Retried:
         """Queue a failed post again, or end its pause.
 
         Unless `blindly`, the daemon first looks in Slack's history for a post that may have been sent. Raises
         StoreError if the post was sent or is being sent.
         """
         now = self._clock.now_ms()
+        found = await _find_post(transaction, name)
+        if found["state"] not in _OUTBOX_RETRIED and not _has_lapsed(found, now):
+            raise _no_retry(found)
+        await _require_text(transaction, "outbox", found["id"])
+        look = (found["state"] in ("unknown", "sending") or found["faults"] > 0) and not blindly
+        await transaction.run(
+            """
+            UPDATE outbox SET state = :state, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
+                   created_ms = :now, lease_owner = '', lease_until = 0, fence = fence + 1,
+                   faults = 0, draft_tries = 0, doubted_ms = NULL WHERE seq = :seq
+            """,
+            state="sending" if look else "pending",
+            now=now,
+            seq=found["seq"],
+        )
+        await self._record(transaction, "outbox.retry", found["id"], _before(found, blindly=blindly))
+        return Retried.LOOKED_UP_FIRST if look else Retried.SENT_AGAIN
 
-        async def unit(transaction: Transaction) -> Retried:
-            found = await _find_post(transaction, name)
-            if found["state"] not in _OUTBOX_RETRIED and not _has_lapsed(found, now):
-                raise _no_retry(found)
-            await _require_text(transaction, "outbox", found["id"])
-            look = (found["state"] in ("unknown", "sending") or found["faults"] > 0) and not blindly
-            await transaction.run(
-                """
-                UPDATE outbox SET state = :state, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
-                       created_ms = :now, lease_owner = '', lease_until = 0, fence = fence + 1,
-                       faults = 0, draft_tries = 0, doubted_ms = NULL WHERE seq = :seq
-                """,
-                state="sending" if look else "pending",
-                now=now,
-                seq=found["seq"],
-            )
-            await self._record(transaction, "outbox.retry", found["id"], _before(found, blindly=blindly))
-            return Retried.LOOKED_UP_FIRST if look else Retried.SENT_AGAIN
-
-        return await self._database.write(unit)
-
-    async def drop_post(self, name: str) -> Row:
+    @one_write
+    async def drop_post(self, transaction: Transaction, name: str) -> Row:
         """Give up a post for good, and return the row before. Raises StoreError if it can't be dropped any more."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Row:
-            found = await _find_post(transaction, name)
-            if found["state"] not in _OUTBOX_DROPPED and not _has_lapsed(found, now):
-                working = found["state"] in ("drafting", "sending")
-                hint = "wait until the daemon is done with it" if working else "nothing to do"
-                raise StoreError(f"{found['id']} is {found['state']}; it can't be dropped", hint=hint)
-            await transaction.run(
-                """
-                UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now, fence = fence + 1
-                WHERE seq = :seq
-                """,
-                reason=f"dropped by {self._actor}",
-                now=now,
-                seq=found["seq"],
-            )
-            await self._record(transaction, "outbox.drop", found["id"], _before(found))
-            return found
-
-        return await self._database.write(unit)
+        found = await _find_post(transaction, name)
+        if found["state"] not in _OUTBOX_DROPPED and not _has_lapsed(found, now):
+            working = found["state"] in ("drafting", "sending")
+            hint = "wait until the daemon is done with it" if working else "nothing to do"
+            raise StoreError(f"{found['id']} is {found['state']}; it can't be dropped", hint=hint)
+        await transaction.run(
+            """
+            UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now, fence = fence + 1
+            WHERE seq = :seq
+            """,
+            reason=f"dropped by {self._actor}",
+            now=now,
+            seq=found["seq"],
+        )
+        await self._record(transaction, "outbox.drop", found["id"], _before(found))
+        return found
 
 
 async def newest(
@@ -256,52 +244,46 @@ class JobAdmin(AuditedChanges):
         )
         return [dict(row) for row in rows]
 
-    async def retry(self, seq: int) -> Row:
+    @one_write
+    async def retry(self, transaction: Transaction, seq: int) -> Row:
         """Queue a dead job again, and return the row before. Raises StoreError if not dead or already replaced."""
+        found = await _find_job(transaction, seq)
+        if found["state"] != "dead":
+            raise StoreError(f"job {seq} is {found['state']}; nothing to retry", hint="see `soul queue jobs list`")
+        newer = await transaction.one(
+            """
+            SELECT 1 FROM jobs WHERE conversation = :conversation AND kind = :kind AND state IN ('ready', 'running')
+            """,
+            conversation=found["conversation"],
+            kind=found["kind"],
+        )
+        if newer is not None:
+            raise StoreError(f"a newer job does the work of job {seq}", hint=f"soul queue jobs drop {seq}")
+        await transaction.run(
+            """
+            UPDATE jobs SET state = 'ready', reason = '', attempts = 0, faults = 0, not_before = 0,
+                   settled_ms = NULL, fence = fence + 1 WHERE seq = :seq
+            """,
+            seq=seq,
+        )
+        await self._record(transaction, "jobs.retry", str(seq), found["kind"])
+        return found
 
-        async def unit(transaction: Transaction) -> Row:
-            found = await _find_job(transaction, seq)
-            if found["state"] != "dead":
-                raise StoreError(f"job {seq} is {found['state']}; nothing to retry", hint="see `soul queue jobs list`")
-            newer = await transaction.one(
-                """
-                SELECT 1 FROM jobs WHERE conversation = :conversation AND kind = :kind AND state IN ('ready', 'running')
-                """,
-                conversation=found["conversation"],
-                kind=found["kind"],
-            )
-            if newer is not None:
-                raise StoreError(f"a newer job does the work of job {seq}", hint=f"soul queue jobs drop {seq}")
-            await transaction.run(
-                """
-                UPDATE jobs SET state = 'ready', reason = '', attempts = 0, faults = 0, not_before = 0,
-                       settled_ms = NULL, fence = fence + 1 WHERE seq = :seq
-                """,
-                seq=seq,
-            )
-            await self._record(transaction, "jobs.retry", str(seq), found["kind"])
-            return found
-
-        return await self._database.write(unit)
-
-    async def drop(self, seq: int) -> Row:
+    @one_write
+    async def drop(self, transaction: Transaction, seq: int) -> Row:
         """Give up a dead job for good, and return the row before. Raises StoreError if the job isn't dead."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Row:
-            found = await _find_job(transaction, seq)
-            if found["state"] != "dead":
-                raise StoreError(f"job {seq} is {found['state']}; only a dead one is dropped", hint="nothing to do")
-            await transaction.run(
-                "UPDATE jobs SET state = 'done', reason = :reason, settled_ms = :now WHERE seq = :seq",
-                reason=f"dropped by {self._actor}",
-                now=now,
-                seq=seq,
-            )
-            await self._record(transaction, "jobs.drop", str(seq), found["kind"])
-            return found
-
-        return await self._database.write(unit)
+        found = await _find_job(transaction, seq)
+        if found["state"] != "dead":
+            raise StoreError(f"job {seq} is {found['state']}; only a dead one is dropped", hint="nothing to do")
+        await transaction.run(
+            "UPDATE jobs SET state = 'done', reason = :reason, settled_ms = :now WHERE seq = :seq",
+            reason=f"dropped by {self._actor}",
+            now=now,
+            seq=seq,
+        )
+        await self._record(transaction, "jobs.drop", str(seq), found["kind"])
+        return found
 
 
 async def _find_job(transaction: Transaction, seq: int) -> Row:
