@@ -41,13 +41,13 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
-    "modules": 586,
-    "lines": 106_600,
+    "modules": 575,
+    "lines": 105_260,
     "lines of tests": 90_700,
     "tables": 105,
     "triggers": 46,
-    "docstrings that begin headless": 30,
-    "docstrings with old words": 50,
+    "docstrings that begin headless": 28,
+    "docstrings with old words": 42,
     "docstrings that only refer": 0,
     "lines of pages": 3_760,
 }

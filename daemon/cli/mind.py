@@ -169,7 +169,7 @@ async def set_(here: Here, function: str, level: int, why: str, soul: str) -> st
     nothing="No level was changed yet.",
 )
 async def levels(here: Here, soul: str, function: str | None, limit: int) -> list[Row]:
-    """Show which function went to which level, when, by whom and why: an admin, or the house where it fell."""
+    """Show which function went to which level, when, by whom and why: an admin, or `house` if the function fell."""
     return await level_changes(here.database, await here.soul(soul), function or "", limit)
 
 

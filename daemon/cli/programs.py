@@ -50,7 +50,7 @@ async def accept(here: Here, name: str) -> str:
 def events_command() -> None:
     """Let programs report to the soul: builds, monitors, forges.
 
-    Each source has a secret of its own and reaches one soul in one room, by POST /api/events?source=NAME of the HTTP
+    Each source has its secret and reaches one soul in one room, by POST /api/events?source=NAME of the HTTP
     API; docs/EXTENDING.md says how it signs.
     """
 
@@ -82,7 +82,7 @@ def _print_secret(made: Row) -> None:
 async def add(here: Here, *, name: str, room: str, soul: str, signing: str, wakes: bool) -> Row:
     """Let the program NAME report in a room; its secret is shown this once.
 
-    The secret is kept nowhere: it is made of the file events.key beside memory.db and the source's id.
+    The secret is kept nowhere: it is made of the file events.key next to memory.db and the source's id.
     """
     settings = here.settings
     if room.startswith("#"):

@@ -197,7 +197,7 @@ def _print_undone(done: Row) -> None:
 async def undo_command(here: Here, run: str) -> Undone:
     """Undo a run of consolidation: RUN is an id of `soul memory runs`.
 
-    What somebody changed or forgot since stays as it is, and so does what hangs together with it. It may run at the
-    same time as the daemon. The next night leaves alone what was undone.
+    Memories that were changed or forgotten since stay as they are, and so do those that depend on them. It may run at
+    the same time as the daemon. The next night leaves alone what was undone.
     """
     return await here.admin(NightAdmin).undo(run)

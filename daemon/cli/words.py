@@ -1,7 +1,7 @@
 """Answers of commands as JSON values, and the texts of people in them that are shown only when they are asked for."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 
@@ -10,7 +10,7 @@ class Hidden:
     """A text of people that is printed only with --words, else `bare`. `of` is the turn or record that holds it."""
 
     of: str | tuple[str, ...]
-    text: object
+    text: object = field(repr=False)
     bare: object = ""
 
     @property

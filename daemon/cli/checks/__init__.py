@@ -138,7 +138,7 @@ _CHECKS: Final = defaultdict[str, list[tuple[Check, bool]]](list)
 def check(name: str, *, quick: bool = False) -> Callable[[Callable[[Premises], Finding | Iterable[Finding]]], Check]:
     """Make a check of a function that finds something or nothing, under a name.
 
-    The `quick` ones ask no other machine and read no rows; a running daemon makes them, too.
+    The `quick` ones contact no machine and read no rows. A running daemon makes them, too.
     """
 
     def decorate(function: Callable[[Premises], Finding | Iterable[Finding]]) -> Check:
