@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from daemon.cli.listing import Here, Row, acts_on_each, ago, at, lists, say, shows
+from daemon.cli.listing import Here, acts_on_each, ago, at, lists, say, shows
 from daemon.cli.options import MOST_AT_ONCE, limit_option, readable_souls, state_option
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, INTENTION_STATES, Agenda
@@ -14,6 +14,7 @@ from daemon.memory.mind.allowing import Proposal
 from daemon.memory.queues.approvals import Approval
 from daemon.memory.queues.intention_rows import IN_MIND, Intention, NewIntention
 from daemon.memory.queues.intentions import IDLE
+from daemon.memory.records import Row
 from daemon.memory.stream.authority import OF_THE_MIND
 from daemon.memory.thought_parts import ThoughtPart
 from daemon.mind.thought import CognitiveOutput
@@ -41,8 +42,7 @@ def _rule(row: Row) -> str:
 @click.option("--words", is_flag=True, help="Also print each event's text.")
 @lists(
     *(Intention, "id", at("due_ms", "DUE"), ("EVERY", _rule), ("WAITS FOR", "cue")),
-    *(("SLOT", lambda row: row["errand"] or row["slot"]), "process", ("FOR", "behalf"), "conversation"),
-    ("WORDS", "content"),
+    *(("SLOT", lambda row: row["errand"] or row["slot"]), "process FOR=behalf conversation WORDS=content"),
 )
 async def list_events(here: Here, state: str, limit: int, words: bool) -> Sequence[Intention]:
     """List scheduled events, the next due first. The soul itself schedules `idle`, for the time after a silence.
@@ -147,7 +147,7 @@ def _arguments(row: Row) -> list[str]:
 @limit_option("requests, newest first")
 @click.option("--arguments", is_flag=True, help="Also print the tool's arguments, which may quote users.")
 @lists(
-    *(Approval, "id", "state", ago("created_ms"), "tool", ("ASKED", lambda row: ", ".join(row["asked"]))),
+    *(Approval, "id state", ago("created_ms"), "tool", ("ASKED", lambda row: ", ".join(row["asked"]))),
     *(("DECIDED BY", "decided_by"), "conversation"),
     below=_arguments,
 )

@@ -16,7 +16,10 @@ from daemon.core.settings_place import SettingsPlace, settings_from
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """A command in a table: its line of help, and its place in `daemon.cli`, by default `NAME:NAME_command`."""
+    """A command in a table: its line of help, and its module in `daemon.cli`, by default of its name.
+
+    A colon parts the module from the command's own name there, by default `NAME_command`.
+    """
 
     help: str
     place: str = ""
@@ -26,7 +29,7 @@ class Subcommand:
         if self.members:
             return LazyGroup(name, help=self.help, sections={"Commands": self.members})
         module, _, attribute = (self.place or name).partition(":")
-        attribute = attribute or f"{module.rpartition('.')[2]}_command"
+        attribute = attribute or f"{name}_command"
         found = resolve_name(f"daemon.cli.{module}:{attribute}")
         assert isinstance(found, click.Command)
         gc.enable()  # imports make many objects and no garbage: `daemon.cli.main` switches it off
@@ -97,39 +100,33 @@ _QUEUE: Final = {
     "inbox": Subcommand("Messages that arrived.", "queues:inbox"),
     "outbox": Subcommand("Posts: the parts of replies on their way to the channel.", "queues:outbox"),
     "jobs": Subcommand("Background jobs.", "queues:jobs"),
-    "notes": Subcommand("Notes that souls send each other, and what people ask sessions.", "queues:notes_command"),
+    "notes": Subcommand("Notes that souls send each other, and what people ask sessions.", "queues"),
     "feedback": Subcommand("Which replies people called good or bad, and what was wrong.", "queues:feedback"),
 }
 _MEMORY: Final = {
-    "search": Subcommand("Show what could surface to a reply.", "memory:search_command"),
-    "stats": Subcommand("Show what is remembered and how far the search by meaning is.", "memory:stats_command"),
-    "show": Subcommand("Show one memory and what it is linked with.", "memory:show_command"),
-    "facts": Subcommand("Show which facts a reply could know.", "memory:facts_command"),
-    "why": Subcommand("Show what bears each sentence of a reply.", "why"),
-    "people": Subcommand("Show what the soul knows about users, per audience, and how it changed.", "people"),
-    "episodes": Subcommand("Show the visits that are kept, and what was distilled of them.", "why:episodes_command"),
-    "verify": Subcommand("Check what is remembered: evidence, links, indexes, ledger.", "memory:verify_command"),
-    "rebuild": Subcommand("Make all vectors again.", "upkeep:rebuild_command"),
-    "runs": Subcommand("Show what was done with memories by night.", "upkeep:runs_command"),
-    "consolidate": Subcommand("Look through what is remembered now.", "upkeep:consolidate_command"),
-    "undo": Subcommand("Undo what was done with memories in one run.", "upkeep:undo_command"),
-    "forget": Subcommand("Forget everything of one person.", "upkeep:forget_command"),
+    "search": Subcommand("Show what could surface to a reply.", "memory"),
+    "stats": Subcommand("Show what is remembered and how far the search by meaning is.", "memory"),
+    "show": Subcommand("Show one memory and what it is linked with.", "memory"),
+    "facts": Subcommand("Show which facts a reply could know.", "memory"),
+    "why": Subcommand("Show what bears each sentence of a reply."),
+    "people": Subcommand("Show what the soul knows about users, per audience, and how it changed.", "memory"),
+    "episodes": Subcommand("Show the visits that are kept, and what was distilled of them.", "why"),
+    "verify": Subcommand("Check what is remembered: evidence, links, indexes, ledger.", "memory"),
+    "rebuild": Subcommand("Make all vectors again.", "upkeep"),
+    "runs": Subcommand("Show what was done with memories by night.", "upkeep"),
+    "consolidate": Subcommand("Look through what is remembered now.", "upkeep"),
+    "undo": Subcommand("Undo what was done with memories in one run.", "upkeep"),
+    "forget": Subcommand("Forget everything of one person.", "upkeep"),
     "passport": Subcommand("Write all memories into files, bring such files back, or check them."),
 }
 _MIND: Final = {
     "thoughts": Subcommand("Show the stream of thought of a soul that thinks whole thoughts."),
-    "trace": Subcommand(
-        "Show the path of a conversation through the mental processes, with reasons.", "thoughts:trace_command"
-    ),
+    "trace": Subcommand("Show the path of a conversation through the mental processes, with reasons.", "thoughts"),
     "goals": Subcommand("Show what a soul means to do, give it a goal, or close one."),
-    "predictions": Subcommand("Show what a soul expects, and what came of it.", "goals:predictions_command"),
-    "calibration": Subcommand("Show how well a soul foresees what comes.", "goals:calibration_command"),
-    "initiative": Subcommand(
-        "Show to whom a soul may write unasked, or decide it for a channel's threads.", "mind:initiative_command"
-    ),
-    "authority": Subcommand(
-        "Show how much each function of a mind may do by itself, or set it.", "mind:authority_command"
-    ),
+    "predictions": Subcommand("Show what a soul expects, and what came of it.", "goals"),
+    "calibration": Subcommand("Show how well a soul foresees what comes.", "goals"),
+    "initiative": Subcommand("Show to whom a soul may write unasked, or decide it for a channel's threads.", "mind"),
+    "authority": Subcommand("Show how much each function of a mind may do by itself, or set it.", "mind"),
     "values": Subcommand("Show the values of a soul and its own text about itself.", "mind:values"),
     "show": Subcommand("Show what a soul holds of itself and of its world.", "mind:show"),
     "history": Subcommand("Show how a soul's documents changed.", "mind:history"),
@@ -141,50 +138,38 @@ SECTIONS: Final[Mapping[str, Mapping[str, Subcommand]]] = MappingProxyType(
         "Begin": {
             "setup": Subcommand("Create the Slack app, try its tokens and install the service."),
             "run": Subcommand("Run the daemon: in Slack, or in a local workspace when no Slack tokens are set."),
-            "chat": Subcommand("Talk to the soul in the terminal.", "run:chat_command"),
-            "upgrade": Subcommand(
-                "Bring memory.db and the service to this version, with a way back.", "setup:upgrade_command"
-            ),
+            "chat": Subcommand("Talk to the soul in the terminal.", "run"),
+            "upgrade": Subcommand("Bring memory.db and the service to this version, with a way back.", "setup"),
         },
         "Look after it": {
             "status": Subcommand("Show running daemons, waiting work and today's costs."),
-            "doctor": Subcommand(
-                "Check everything the daemon needs and say how to fix each fault.", "checks:doctor_command"
-            ),
+            "doctor": Subcommand("Check everything the daemon needs and say how to fix each fault.", "checks"),
             "logs": Subcommand("Print the log of the installed service, of one reply or of one person."),
             "queue": Subcommand("List, retry or drop messages, posts and jobs; notes and feedback.", members=_QUEUE),
-            "costs": Subcommand(
-                "Show what model calls have cost, by day, model, step, room or person.", "status:costs_command"
-            ),
+            "costs": Subcommand("Show what model calls have cost, by day, model, step, room or person.", "status"),
             "db": Subcommand("Migrate, check, back up or restore memory.db."),
         },
         "The soul": {
             "memory": Subcommand("Show what is remembered, of whom, how it is found, and why.", members=_MEMORY),
             "mind": Subcommand("Show what a mind thinks, holds, intends, expects and may do.", members=_MIND),
-            "schedule": Subcommand("List, add or cancel scheduled events.", "agenda:schedule_command"),
+            "schedule": Subcommand("List, add or cancel scheduled events.", "agenda"),
             "approvals": Subcommand(
-                "List or refuse requests to use a tool, and settle what thoughts propose.", "agenda:approvals_command"
+                "List or refuse requests to use a tool, and settle what thoughts propose.", "agenda"
             ),
-            "tools": Subcommand(
-                "List the tools of MCP servers, and accept those that have changed.", "programs:tools_command"
-            ),
+            "tools": Subcommand("List the tools of MCP servers, and accept those that have changed.", "programs"),
             "context": Subcommand("Show and change the typed state that souls and people share."),
-            "handoff": Subcommand("Hand a thread to another soul.", "context:handoff_command"),
+            "handoff": Subcommand("Hand a thread to another soul.", "context"),
         },
         "Sessions and programs": {
             "sessions": Subcommand("Show the sessions of Claude Code that people run, their keys and their hooks."),
             "mcp": Subcommand("Serve the soul's tools to an MCP client over standard input and output."),
-            "events": Subcommand(
-                "Let programs report to the soul: builds, monitors, forges.", "programs:events_command"
-            ),
+            "events": Subcommand("Let programs report to the soul: builds, monitors, forges.", "programs"),
         },
         "Settings and help": {
             "settings": Subcommand("Show every setting and its value."),
-            "manifest": Subcommand("Print the manifest that creates the Slack app.", "setup:manifest_command"),
-            "completion": Subcommand(
-                "Print what lets a shell complete commands and options.", "settings:completion_command"
-            ),
-            "help": Subcommand("List the commands; with --all also those inside of groups.", "commands:help_command"),
+            "manifest": Subcommand("Print the manifest that creates the Slack app.", "setup"),
+            "completion": Subcommand("Print what lets a shell complete commands and options.", "settings"),
+            "help": Subcommand("List the commands; with --all also those inside of groups.", "commands"),
         },
     }
 )

@@ -10,7 +10,7 @@ import click
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.history import read_items
-from daemon.cli.listing import Here, Row, ago, lists, say, shows, silent
+from daemon.cli.listing import Here, ago, lists, say, shows, silent
 from daemon.cli.options import audience_in, limit_option, until_interrupted
 from daemon.core.config import Settings
 from daemon.core.contexts import (
@@ -27,13 +27,14 @@ from daemon.core.ports.arrivals import Member
 from daemon.core.ports.services import SystemClock
 from daemon.memory.admin.binding import HandedOver, Handing
 from daemon.memory.queues.handoffs import HandoffRefused
+from daemon.memory.records import Row
 from daemon.memory.shared.messages import NoteStore
 from daemon.shared.contexts import RawContext, SharedContexts, contexts_of
 from daemon.shared.events import require_hosted
 
 _KEY: Final = click.argument("key")
 _VALUE: Final = click.argument("value", metavar="JSON")
-_STATE: Final = ("key", "version", "data", "audience", "writers", "author", "updated_ms")
+_STATE: Final = "key, version, data, audience, writers, author, updated_ms"
 
 
 @click.group("context")
@@ -63,8 +64,8 @@ def _print_state(row: Row) -> None:
 
 @context_command.command("list")
 @lists(
-    *(_STATE, "key", "version", ago("updated_ms", "CHANGED")),
-    *(("BY", lambda row: row["author"] or "-"), ("FOR", "audience")),
+    *(_STATE, "key version", ago("updated_ms", "CHANGED")),
+    *(("BY", lambda row: row["author"] or "-"), "FOR=audience"),
 )
 @_on_contexts
 async def list_(home: SharedContexts) -> Sequence[ContextState]:
@@ -122,7 +123,7 @@ async def edit(home: SharedContexts, key: str) -> ContextState | None:
 @_KEY
 @limit_option("versions, newest first")
 @lists(
-    *(ContextVersion, "version", ago("at_ms"), ("BY", "author")),
+    *(ContextVersion, "version", ago("at_ms"), "BY=author"),
     ("DATA", lambda row: _in_line(row["data"]) + " (redacted)" * row["redacted"]),
 )
 @_on_contexts
@@ -159,7 +160,7 @@ async def presence(home: SharedContexts, key: str) -> Sequence[Member]:
 @context_command.command("watch")
 @_KEY
 @until_interrupted
-@shows(("key", "version", "data", "author", "at_ms"), "")
+@shows("key, version, data, author, at_ms", "")
 async def watch(here: Here, key: str) -> None:
     """Print a context now and at each change, a line each, until Ctrl-C."""
     checked_key(key)

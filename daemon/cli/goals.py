@@ -1,12 +1,11 @@
 """`soul mind goals`, `predictions` and `calibration`: what a soul means to do, and what it expects."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, Final, Literal
 
 import click
 
-from daemon.cli.listing import Here, Hidden, Row, at, facts, lists, plain, run_here, say, shows, table
+from daemon.cli.listing import Here, at, facts, lists, run_here, say, shows, table
 from daemon.cli.options import (
     SHARE,
     also_as_list,
@@ -17,16 +16,18 @@ from daemon.cli.options import (
     soul_option,
     state_option,
 )
+from daemon.cli.words import Hidden, plain
 from daemon.core.timetable import moment, when
 from daemon.memory.admin.schedule_admin import AdminsGoals, NewGoal
 from daemon.memory.expectations.expected import STATES as EXPECTED
 from daemon.memory.expectations.expected import calibration, list_predictions
 from daemon.memory.mind.goal_changes import USUAL_PRIORITY
-from daemon.memory.mind.listing import STATES, ListedGoal, Which, list_goals
+from daemon.memory.mind.listing import STATES, Which, list_goals
+from daemon.memory.records import Row
 
 _GOAL: Final = (
-    *("id", "soul", "conversation", "audience", "behalf", "goal", "priority", "state", "follow_up", "due_ms"),
-    *("created_ms", "touched_ms", "closed_ms", "why", "thought"),
+    "id, soul, conversation, audience, behalf, goal, priority, state, follow_up, due_ms, created_ms, touched_ms, "
+    "closed_ms, why, thought"
 )
 
 
@@ -41,8 +42,8 @@ def _goal_in_words(row: Row) -> list[str]:
 @state_option("goals", STATES)
 @limit_option("of the newest goals, oldest first")
 @lists(
-    *(_GOAL, "id", "state", ("PRIORITY", lambda row: f"{row['priority']:.2f}"), at("due_ms", "DUE")),
-    *(at("touched_ms", "TOUCHED"), ("FOR", "behalf"), "conversation"),
+    *(_GOAL, "id state", ("PRIORITY", lambda row: f"{row['priority']:.2f}"), at("due_ms", "DUE")),
+    *(at("touched_ms", "TOUCHED"), "FOR=behalf conversation"),
     nothing='There are no goals. Thoughts make them where soul.toml says `mind = "cycle"`, or `soul mind goals add`.',
     below=_goal_in_words,
     words=True,
@@ -58,7 +59,8 @@ async def goals_command(here: Here, *, conversation: str, soul: str, state: str 
     which = Which(*await here.soul_and_conversation(soul, conversation), state or "", limit)
     found = await list_goals(here.database, which, here.now_ms)
     return [
-        {**asdict(one), "goal": Hidden(one.words_of, one.goal), "why": Hidden(one.reason_of, one.why)} for one in found
+        {**one, "goal": Hidden(one["words_of"], one["goal"]), "why": Hidden(one["reason_of"], one["why"])}
+        for one in found
     ]
 
 
@@ -84,9 +86,7 @@ def _print_goal(made: Row) -> None:
 )
 @click.option("--why", default="", help="The reason, which the soul reads.")
 @shows(_GOAL, _print_goal)
-async def add(
-    here: Here, *, conversation: str, text: str, priority: float, due: str, behalf: str, why: str
-) -> ListedGoal:
+async def add(here: Here, *, conversation: str, text: str, priority: float, due: str, behalf: str, why: str) -> Row:
     """Give the soul of CONVERSATION a goal there.
 
     CONVERSATION is an id, or any part of it that is unique. Everybody who reads there may come to know the goal.
@@ -109,7 +109,7 @@ def _closing(name: str, state: Literal["done", "abandoned"], help_: str) -> None
     def close(names: tuple[str, ...], soul: str, why: str) -> None:
         async def work(here: Here) -> None:
             for one in await here.admin(AdminsGoals).close(await here.soul(soul), names, state, why):
-                say(f"{one.id} of {one.soul} is {state}.")
+                say(f"{one['id']} of {one['soul']} is {state}.")
 
         run_here(work)
 
@@ -118,8 +118,8 @@ _closing("done", "done", "Say that goals are completed; what was expected of the
 _closing("drop", "abandoned", "Give goals up.")
 
 _PREDICTION: Final = (
-    *("id", "soul", "conversation", "audience", "what", "confidence", "timeframe", "check", "made_ms", "due_ms"),
-    *("state", "scored_by", "surprise", "scored_ms", "thought"),
+    "id, soul, conversation, audience, what, confidence, timeframe, check, made_ms, due_ms, state, scored_by, "
+    "surprise, scored_ms, thought"
 )
 
 
@@ -149,10 +149,9 @@ async def predictions_command(here: Here, *, conversation: str, soul: str, state
     which = await here.soul_and_conversation(soul, conversation)
     return [
         {
-            **asdict(one),
-            "what": Hidden(one.thought, one.what),
-            "timeframe": Hidden(one.thought, one.timeframe),
-            "check": Hidden(one.thought, one.check, {"kind": one.check.get("kind", "none")}),
+            **one,
+            **{name: Hidden(one["thought"], one[name]) for name in ("what", "timeframe")},
+            "check": Hidden(one["thought"], one["check"], {"kind": one["check"].get("kind", "none")}),
         }
         for one in await list_predictions(here.database, *which, state or "", limit)
     ]
@@ -173,8 +172,8 @@ def _print_foresight(found: Mapping[str, Any]) -> None:
 @soul_option
 @shows(
     (
-        *("soul", "scored", "hits", "brier", "base_rate", "brier_base", "skill"),
-        *("bins [{from, to, n, confidence, hits}]", "by_check {kind: {…}}", "unresolved", "open"),
+        "soul, scored, hits, brier, base_rate, brier_base, skill, bins [{from, to, n, confidence, hits}], "
+        "by_check {kind: {…}}, unresolved, open"
     ),
     _print_foresight,
 )

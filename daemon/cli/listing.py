@@ -5,16 +5,18 @@ import inspect
 import json
 import os
 import pwd
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import click
 
 from daemon.channels.terminal import printable
-from daemon.cli.options import Function, chosen_rows, many_options, words_options
+from daemon.cli.options import MOST_AT_ONCE, Function, chosen_rows, many_options, words_options
+from daemon.cli.words import ids_inside, left_out, opened, plain
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
@@ -25,21 +27,26 @@ from daemon.core.timetable import moment
 from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.database import Database, open_database
 from daemon.memory.people.readings import record_readings, worded
+from daemon.memory.records import Row
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.stream.reading import list_thoughts
 
 T = TypeVar("T")
-Row = Mapping[str, Any]
 Column = str | tuple[str, str | Callable[[Row], object]]
-"""A key, named in the heading; or a heading with a key or a function of a row, which also has `now_ms`."""
-Keys = type | Sequence[str]
-"""The keys of an object: their names, or the dataclass that has fields of these names."""
+"""Keys, each its own heading or with one (`id TOOL=name`); or a heading, with a key or a function of a timed row."""
+Keys = type | str | Sequence[str]
+"""The keys of an object: a text such as `id, links [{origin, target}]`, names, or the dataclass with these fields."""
 
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def say(text: str = "") -> None:
     click.echo(printable(text))
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(line)
 
 
 def say_json(value: object) -> None:
@@ -84,55 +91,24 @@ def over(key: str, past: str) -> Column:
     return "STATE", lambda row: "in force" if row[key] is None else f"{past} {age(row['now_ms'], row[key])} ago"
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """A text of people that is printed only with --words, else `bare`. `of` is the turn or record that holds it."""
-
-    of: str | tuple[str, ...]
-    text: object
-    bare: object = ""
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return (self.of,) if isinstance(self.of, str) else self.of
+def names_of(keys: Keys) -> tuple[str, ...]:
+    """Return the names of keys, without the keys inside of them."""
+    text = keys_in_words(keys)
+    while (outer := re.sub(r"[\[{][^\[\]{}]*[\]}]", "", text)) != text:
+        text = outer
+    return tuple(name.strip() for name in text.split(","))
 
 
-def plain(value: object) -> Any:  # noqa: ANN401 - a JSON value, or one with Hidden in it
-    """Return dataclasses and mappings as dictionaries, and sequences as lists. What has its own text stays as it is."""
-    if is_dataclass(value) and not isinstance(value, Hidden) and type(value).__str__ is object.__str__:
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: plain(inner) for key, inner in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _inside(value: object) -> Iterator[Hidden]:
-    if isinstance(value, Hidden):
-        if value.text:
-            yield value
-    else:
-        for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            yield from _inside(one)
-
-
-def _opened(value: object, ids: Collection[str]) -> Any:  # noqa: ANN401 - a JSON value
-    if isinstance(value, Hidden):
-        return plain(value.text) if all(one in ids for one in value.ids) else value.bare
-    if isinstance(value, dict):
-        return {key: _opened(one, ids) for key, one in value.items()}
-    return [_opened(one, ids) for one in value] if isinstance(value, list) else value
-
-
-def names_of(keys: Keys, without: Collection[str] = ()) -> tuple[str, ...]:
-    found = [one.name for one in fields(keys)] if isinstance(keys, type) else keys
-    return tuple(name for name in found if name not in without)
+def keys_in_words(keys: Keys) -> str:
+    names = [one.name for one in fields(keys)] if isinstance(keys, type) else keys
+    return names if isinstance(names, str) else ", ".join(names)
 
 
 def json_of(keys: Keys) -> Callable[[Function], Function]:
     """Add `--json`, with a line of help that names the keys of the printed objects."""
 
     def decorate(function: Function) -> Function:
-        named = f"JSON keys: {', '.join(names_of(keys))}."
+        named = f"JSON keys: {keys_in_words(keys)}."
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{named}"
         return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
@@ -244,27 +220,16 @@ class Here:
 
         It is recorded which words a command shows. Raises StoreError.
         """
-        bare = plain(found)
-        each = bare if isinstance(bare, list) else [bare]
-        ids = [name for row in each for name in dict.fromkeys(name for one in _inside(row) for name in one.ids)]
+        bare, command = plain(found), click.get_current_context().command_path.partition(" ")[2]
+        ids = ids_inside(bare)
         known = await self.database.read(partial(worded, ids=ids)) if ids else []
         kept = [one for one in known if self.words and (self.private or not one.private)]
         if kept:
-            command = click.get_current_context().command_path.partition(" ")[2]
             record = partial(record_readings, shown=kept, actor=self.actor, command=command)
             await self.database.write(partial(record, now=SystemClock().now_ms()))
         shown = {one.id for one in kept}
         left = {one.id: one.private for one in known if one.id not in shown}
-        return _opened(bare, shown), _left_out([left[name] for name in ids if name in left])
-
-
-def _left_out(private: Sequence[bool]) -> list[str]:
-    def texts(number: int) -> str:
-        return "1 text is" if number == 1 else f"{number} texts are"
-
-    hidden, other = sum(private), len(private) - sum(private)
-    said = [f"{texts(other)} not shown: add --words, which is recorded and told to the people."] if other else []
-    return [*said, *([f"{texts(hidden)} not shown, said in private: add --words --private."] if hidden else [])]
+        return opened(bare, shown), left_out([left[name] for name in ids if name in left])
 
 
 def run_here(work: Callable[[Here], Awaitable[T]], **asked: bool) -> T:
@@ -274,32 +239,52 @@ def run_here(work: Callable[[Here], Awaitable[T]], **asked: bool) -> T:
     return with_database(settings, lambda database: work(Here(settings, clock, database, os_user(), **asked)))
 
 
-@dataclass(frozen=True, slots=True)
+def _named(columns: str) -> Iterable[tuple[str, str]]:
+    for one in columns.split():
+        heading, _, key = one.rpartition("=")
+        yield heading or key.upper(), key
+
+
 class Table:
     """The table of a list. `nothing` is printed in place of an empty one, `below` the lines of each row after it."""
 
-    columns: Sequence[Column]
-    nothing: str = ""
-    below: Callable[[Row], Iterable[str]] = lambda _: ()
+    def __init__(
+        self, *columns: Column, nothing: str = "", below: Callable[[Row], Iterable[str]] = lambda _: ()
+    ) -> None:
+        self._cells = dict[str, str | Callable[[Row], object]]()
+        for one in columns:
+            self._cells.update(_named(one) if isinstance(one, str) else [one])
+        self.header = tuple(self._cells)
+        self._nothing = nothing
+        self._below = below
 
     def print(self, rows: Sequence[Row], now_ms: int) -> None:
-        if self.nothing and not rows:
-            say(self.nothing)
+        if self._nothing and not rows:
+            say(self._nothing)
             return
-        columns = [(one.upper(), one) if isinstance(one, str) else one for one in self.columns]
-        table([heading for heading, _ in columns], [self.cells(row, now_ms) for row in rows])
+        table(self.header, [self.cells(row, now_ms) for row in rows])
         for row in rows:
-            for line in self.below(row):
-                say(line)
+            say_lines(self._below(row))
 
     def cells(self, row: Row, now_ms: int) -> list[str]:
-        cells = [one if isinstance(one, str) else one[1] for one in self.columns]
         timed = {**row, "now_ms": now_ms}
-        return [str(row[cell] if isinstance(cell, str) else cell(timed)) for cell in cells]
+        return [str(row[cell] if isinstance(cell, str) else cell(timed)) for cell in self._cells.values()]
 
 
-Text = Table | str | Callable[[Any], object]
-"""An answer in words: a table, a sentence with keys in braces, or a function that prints it."""
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One row in words: its keys, a line each, and then the text at `body`."""
+
+    body: str
+
+    def print(self, row: Row) -> None:
+        facts(row, without=(self.body,))
+        if row[self.body]:
+            say(f"\n{row[self.body]}")
+
+
+Text = Table | Card | str | Callable[[Any], object]
+"""An answer in words: a table, a card, a sentence with keys in braces, or a function that prints it."""
 
 
 def shows(
@@ -311,7 +296,7 @@ def shows(
     adds --words and --private, for an answer that holds `Hidden`. If it `fails` the exit code is 1. An answer that is
     None was printed before.
     """
-    names = [key.partition(" ")[0] for key in names_of(keys)]
+    names = names_of(keys)
 
     def decorate(function: Callable[..., Awaitable[Any]]) -> Callable[..., None]:
         @wraps(function)
@@ -327,10 +312,10 @@ def shows(
             if found is None:
                 return
             if asked["as_json"]:
-                each = [{name: one[name] for name in names} for one in (found if isinstance(found, list) else [found])]
-                say_json(each if isinstance(found, list) else each[0])
+                say_json([_only(one, names) for one in found] if isinstance(found, list) else _only(found, names))
             else:
-                _print(text, found, now_ms, left_out)
+                _print(text, found, now_ms, names)
+                say_lines(left_out)
             if fails(found):
                 raise click.exceptions.Exit(1)
 
@@ -339,15 +324,20 @@ def shows(
     return decorate
 
 
-def _print(text: Text, found: Any, now_ms: int, left_out: Sequence[str]) -> None:  # noqa: ANN401 - a JSON value
-    if isinstance(text, Table):
-        text.print(found, now_ms)
-    elif isinstance(text, str):
-        say(text.format_map(found))
-    else:
-        text(found)
-    for line in left_out:
-        say(line)
+def _only(row: Row, names: Sequence[str]) -> Row:
+    return {name: row[name] for name in names}
+
+
+def _print(text: Text, found: Any, now_ms: int, names: Sequence[str]) -> None:  # noqa: ANN401 - a JSON value
+    match text:
+        case Table():
+            text.print(found, now_ms)
+        case Card():
+            text.print(_only(found, names))
+        case str():
+            say(text.format_map(found))
+        case _:
+            text(found)
 
 
 def lists(
@@ -358,7 +348,7 @@ def lists(
     words: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Sequence[object] | None]]], Callable[..., None]]:
     """Make a command of a coroutine that returns rows: see `shows` and `Table`."""
-    return shows(keys, Table(columns, nothing, below), words=words)
+    return shows(keys, Table(*columns, nothing=nothing, below=below), words=words)
 
 
 def acts(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:
@@ -373,27 +363,30 @@ def acts(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:
 
 def acts_on_each(
     metavar: str,
-    kind: type[str | int] = str,
+    key: Literal["id", "seq"] = "id",
     *,
     states: Sequence[str] = (),
-    found: Callable[[Here, str, int], Awaitable[Sequence[object]]] | None = None,
+    found: Callable[[Here, str, int, int], Awaitable[Sequence[Row]]] | None = None,
 ) -> Callable[[Callable[..., Awaitable[str]]], Callable[..., None]]:
     """Make a command that acts on the named rows one by one, and prints a sentence on each.
 
-    With `states` it also takes all rows in one of them that were settled since a time in ms, as `found` names them.
+    With `states` it also takes all rows in one of them: `found` returns so many, the newest first, that were settled
+    since a time in ms. `key` is the name of a row, a text or a number.
     """
 
     def decorate(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:
         @wraps(function)
-        def command(names: tuple[object, ...], **given: Any) -> None:  # noqa: ANN401 - options of click
+        def command(names: Sequence[object], **given: Any) -> None:  # noqa: ANN401 - options of click
             chosen = chosen_rows(names, given.pop("state"), given.pop("since")) if found else None
 
             async def work(here: Here) -> None:
-                for name in await found(here, *chosen) if found and chosen else names:
+                rows = await found(here, chosen[0], MOST_AT_ONCE, chosen[1]) if found and chosen else ()
+                for name in [row[key] for row in reversed(rows)] or names:
                     say(await function(here, name, **given))
 
             run_here(work)
 
+        kind = int if key == "seq" else str
         argument = click.argument("names", metavar=f"{metavar}...", nargs=-1, type=kind, required=found is None)
         return argument(many_options(states)(command) if found else command)
 

@@ -152,3 +152,22 @@ def _sentence(url: str, error: BaseException) -> str:
         f"The daemon can't be reached at {url}: {reason}. "
         "What to do: start it with `soul run`, or set SOUL_URL to where it is; then try again."
     )
+
+
+def mcp_reference() -> str:
+    """Return `hooks/tools.json`: descriptions of the tools for sessions while no daemon answers."""
+    import daemon
+    from daemon.channels.http.mcp import TOOLS
+    from daemon.channels.http.mcp_server import INSTRUCTIONS
+
+    tools = [
+        {
+            "name": one.name,
+            "description": one.description,
+            "inputSchema": one.schema,
+            "annotations": {"readOnlyHint": one.reads_only, "destructiveHint": False},
+        }
+        for one in TOOLS
+    ]
+    server = {"serverInfo": {"name": "soul", "version": daemon.__version__}, "instructions": INSTRUCTIONS}
+    return json.dumps({"server": server, "tools": tools}, ensure_ascii=False, indent=1) + "\n"

@@ -1,20 +1,28 @@
-"""`soul memory search`, `facts`, `show`, `stats` and `verify`: memory as replies could use it, and its state."""
+"""`soul memory search`, `facts`, `show`, `stats`, `verify` and `people`: memory as replies could use it."""
 
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from daemon.cli.listing import Here, Hidden, Row, Table, ago, facts, lists, names_of, plain, say, shows, silent
+from daemon.cli.listing import Here, Table, age, ago, facts, lists, say, shows, silent
+from daemon.cli.options import limit_option
+from daemon.cli.words import Hidden, plain
 from daemon.core.config import Settings
+from daemon.core.errors import StoreError
+from daemon.core.lineage import model_id
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.services import SystemClock
 from daemon.llm.embedder import build_embedder
 from daemon.memory.admin.nights import check_memory
-from daemon.memory.admin.remembered import RememberedThing, facts_for, readers_at, remembered_thing
+from daemon.memory.admin.remembered import facts_about, facts_for, readers_at, remembered_people, remembered_thing
+from daemon.memory.database import Transaction
 from daemon.memory.knowledge.ranking import Meaning
+from daemon.memory.knowledge.user_models import ModelVersion, UserModel, list_models, model_history
+from daemon.memory.records import Row
 from daemon.memory.retrieval.statistics import Statistics, statistics
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.retrieval.vectors import Vectors
@@ -36,11 +44,8 @@ def meaning_of(settings: Settings, stack: AsyncExitStack) -> Meaning:
 
 
 _HITS: Final = Table(
-    (
-        *("id", "kind", "audience", ago("when_ms", "SINCE"), ("SCORE", lambda row: f"{row['score']:.2f}")),
-        ("WORDS", "text"),
-    ),
-    "Nothing surfaces: a reply there would know nothing that bears on it.",
+    *("id kind audience", ago("when_ms", "SINCE"), ("SCORE", lambda row: f"{row['score']:.2f}"), "WORDS=text"),
+    nothing="Nothing surfaces: a reply there would know nothing that bears on it.",
 )
 
 
@@ -52,8 +57,8 @@ _HITS: Final = Table(
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="The most memories.")
 @shows(
     (
-        *("audiences", "arms {text, vectors: exact|chroma|none}", "took_ms"),
-        "hits [{id, kind, audience, speaker, when_ms, text, score, evidence [{id, quote}]}]",
+        "audiences, arms {text, vectors: exact|chroma|none}, took_ms, hits [{id, kind, audience, speaker, when_ms, "
+        "text, score, evidence [{id, quote}]}]"
     ),
     lambda found: _HITS.print(found["hits"], SystemClock().now_ms()),
     words=True,
@@ -95,11 +100,11 @@ async def search_command(here: Here, *, query: str, person: str, place: str, thr
 @_place
 @lists(
     (
-        *("id", "subject", "predicate", "object", "text", "group", "trust", "confidence", "claimed_by"),
-        *("valid_from_ms", "valid_until_ms", "superseded_by", "audience", "evidence [{id, quote}]"),
+        "id, subject, predicate, object, text, group, trust, confidence, claimed_by, valid_from_ms, "
+        "valid_until_ms, superseded_by, audience, evidence [{id, quote}]"
     ),
-    *("id", ("ABOUT", "person"), "group", "trust", ("SURE", "confidence"), "audience", ago("valid_from_ms", "SINCE")),
-    *(("PROOFS", lambda row: len(row["evidence"])), ("ENDED", "why_ended"), ("WORDS", "text")),
+    *("id ABOUT=person group trust SURE=confidence audience", ago("valid_from_ms", "SINCE")),
+    *(("PROOFS", lambda row: len(row["evidence"])), "ENDED=why_ended WORDS=text"),
     below=lambda row: [f"{row['id']} by {one['id']}: {one['quote']}" for one in row["evidence"] if one["quote"]],
     words=True,
 )
@@ -137,7 +142,10 @@ def _print_memory(row: Row) -> None:
 @click.command("show")
 @click.argument("name", metavar="ID")
 @shows(
-    (*names_of(RememberedThing, ("links",)), "letters", "links [{origin, relation, target, quote}]"),
+    (
+        "id, kind, soul, workspace, audience, channel, person, trust, significance, at_ms, text, letters, "
+        "links [{origin, relation, target, quote}]"
+    ),
     _print_memory,
     words=True,
 )
@@ -150,15 +158,13 @@ async def show_command(here: Here, name: str) -> Row:
     found = await here.database.read(partial(remembered_thing, name=name))
     return {
         **plain(found),
-        "letters": len(found.text),
-        "text": Hidden(name, found.text),
-        "links": [{**plain(one), "quote": Hidden(one.target, one.quote)} for one in found.links],
+        "letters": len(found["text"]),
+        "text": Hidden(name, found["text"]),
+        "links": [{**plain(one), "quote": Hidden(one.target, one.quote)} for one in found["links"]],
     }
 
 
-INDEX: Final = (
-    *("counts {kind: n}", "embedder", "vectors {wanted, have, queued}", "index {kind, owner, generation, trouble}"),
-)
+INDEX: Final = "counts {kind: n}, embedder, vectors {wanted, have, queued}, index {kind, owner, generation, trouble}"
 """The keys of the state of the search by meaning."""
 
 
@@ -221,7 +227,7 @@ def _print_check(row: Row) -> None:
 
 @click.command("verify")
 @shows(
-    ("facts", *_MEANINGS, "chain", "broken_at", "findings {key: [id]}"),
+    f"facts, {', '.join(_MEANINGS)}, chain, broken_at, findings {{key: [id]}}",
     _print_check,
     fails=lambda row: not row["sound"],
 )
@@ -239,3 +245,111 @@ async def verify_command(here: Here) -> Row:
         **{key: len(getattr(found, key)) for key in _MEANINGS},
         "findings": {key: getattr(found, key) for key in _MEANINGS},
     }
+
+
+_MOST_MODELS: Final = 1_000  # user models of one user: one per audience
+
+
+@click.group("people")
+def people_command() -> None:
+    """List, show or count what the soul knows about users, and how it changed.
+
+    `list` leaves notes and whispers empty, and so do `show` and `history`, with `change`, without --words, and without
+    --private for direct messages and private rooms.
+    """
+
+
+@people_command.command("list")
+@limit_option("entries, last seen first")
+@lists(
+    *(UserModel, "person name audience", ago("seen_ms", "SEEN"), "visits MESSAGES=interactions NOTES=known soul"),
+)
+async def list_(here: Here, limit: int) -> list[Row]:
+    """List the users whom the soul knows, once per audience."""
+    found = await list_models(here.database, limit)
+    return [{**plain(one), "known": len(one.notes), "notes": [], "whispers": ""} for one in found]
+
+
+def _worded(one: UserModel | ModelVersion, person: str) -> Row:
+    name = model_id(one.soul, "*", person, one.audience)
+    return {**plain(one), "notes": Hidden(name, one.notes, []), "whispers": Hidden(name, one.whispers)}
+
+
+def _print_models(found: Sequence[Row]) -> None:
+    for number, one in enumerate(found):
+        if number:
+            say()
+        facts(one, without=("notes", "whispers"))
+        for line in [*(f"- {line}" for line in one["notes"]), *(f"~ {line}" for line in one["whispers"].splitlines())]:
+            say(line)
+
+
+@people_command.command("show")
+@click.argument("person", metavar="PERSON")
+@shows(UserModel, _print_models, words=True)
+async def show(here: Here, person: str) -> list[Row]:
+    """Show what the soul knows about one user, per audience. PERSON is a Slack id, U…"""
+    found = await list_models(here.database, _MOST_MODELS, person=person)
+    if not found:
+        raise StoreError(f"the soul knows no user {person}", hint="see `soul memory people list`; give the id")
+    return [_worded(one, person) for one in found]
+
+
+def _print_versions(found: Sequence[Row]) -> None:
+    now = SystemClock().now_ms()
+    for one in found:
+        say(f"{one['soul']}: {one['audience']} version {one['version']}, {age(now, one['made_ms'])} ago")
+        for line in _change_lines(one["change"]) if one["shown"] else ():
+            say(f"  {line}")
+
+
+@people_command.command("history")
+@click.argument("person", metavar="PERSON")
+@limit_option("versions, newest first")
+@shows(ModelVersion, _print_versions, words=True)
+async def history(here: Here, person: str, limit: int) -> list[Row]:
+    """Show how the notes about one user changed, version by version."""
+    return [
+        {**_worded(one, person), "change": Hidden(name, one.change, {}), "shown": Hidden(name, "yes")}
+        for one in await model_history(here.database, person, limit)
+        for name in [model_id(one.soul, "*", person, one.audience)]
+    ]
+
+
+def _change_lines(change: Mapping[str, Any]) -> list[str]:
+    lines = [f"+ {line}" for line in _items(change.get("added"))]
+    lines += [f"- {line}" for line in _items(change.get("retired"))]
+    lines += [f"* {' -> '.join(map(str, _items(pair)))}" for pair in _items(change.get("corrected"))]
+    if "scrubbed" in change:
+        lines.append("(the messages behind it were deleted)")
+    if "unlearned" in change:
+        lines.append(f"({change['unlearned']} lines forgotten: the messages behind them were deleted)")
+    return lines or ["(only the whispers)"]
+
+
+def _items(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+@people_command.command("count")
+@limit_option("users, the one who spoke last first")
+@lists(
+    "person, messages, facts, records, last_ms, lines [{id, text}]",
+    *("person messages facts records", ago("last_ms", "LAST")),
+    below=lambda row: [f"{row['person']} {one['id']}: {one['text']}" for one in row["lines"] if one["text"]],
+    words=True,
+)
+async def count(here: Here, limit: int) -> list[Row]:
+    """Show how much is remembered of each user; with --words also what is believed about them.
+
+    `records` are those about them, of all kinds; `lines` the facts that hold. Texts are empty without --words, and
+    those of direct messages and private rooms without --private.
+    """
+
+    async def unit(transaction: Transaction) -> list[Row]:
+        people = await remembered_people(transaction, limit)
+        known = await facts_about(transaction, [one["person"] for one in people])
+        lines = [(one.person, {"id": one.id, "text": Hidden(one.id, one.text)}) for one in known]
+        return [{**plain(one), "lines": [line for who, line in lines if who == one["person"]]} for one in people]
+
+    return await here.database.read(unit)

@@ -1,32 +1,37 @@
 """`soul mind show`, `history`, `values`, `authority` and `initiative`: what a mind holds, and what it may do."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
 import click
 
-from daemon.cli.listing import Here, Hidden, Row, acts, at, lists, say, shows
+from daemon.cli.listing import Here, acts, at, lists, say, shows
 from daemon.cli.options import also_as_list, audience_in, limit_option, soul_option
+from daemon.cli.words import Hidden
 from daemon.core.authority import Function, Level
 from daemon.core.initiative import QuietHours
 from daemon.memory.admin.initiative_admin import (
     AuthorityChanges,
     InvitationChanges,
-    ListedInvitation,
-    SaidUnasked,
     list_invitations,
     said_unasked,
 )
 from daemon.memory.mind.documents import MindDocument, rows_of_soul
-from daemon.memory.mind.listing import ListedPart, document_history, document_parts
+from daemon.memory.mind.listing import document_history, document_parts
 from daemon.memory.mind.self_model import own_text, values_in_force
-from daemon.memory.stream.authority import FunctionLevel, LevelChange, level_changes, levels_in_words
+from daemon.memory.records import Row
+from daemon.memory.stream.authority import level_changes, levels_in_words
 from daemon.soul import find_souls_directory, load_soul
 
 _FIXED: Final = frozenset({"current_state", "recent_growth", "prediction_accuracy_note", "uncertainties", "text"})
 _audience_option = click.option("--audience", default="", metavar="A", help="Only of this one, as dm:D123.")
+
+
+_PART: Final = (
+    "soul, workspace, audience, document, part, attribute, act, words, why, thought, conversation, at_ms, "
+    "until_ms, in_force"
+)
 
 
 def _in_words(row: Row) -> str:
@@ -36,18 +41,19 @@ def _in_words(row: Row) -> str:
 
 _parts = partial(
     lists,
-    *(ListedPart, at("at_ms", "WHEN"), "document", "audience", "thought", "act", ("WHAT", _in_words)),
+    *(_PART, at("at_ms", "WHEN"), "document audience thought act", ("WHAT", _in_words)),
     nothing='Nothing is held yet: it comes with thoughts, once soul.toml says `mind = "cycle"`.',
     words=True,
 )
 
 
-def _rows(found: Iterable[ListedPart]) -> list[Row]:
+def _rows(found: Iterable[Row]) -> list[Row]:
+    """Return parts whose words may be shown only with --words; a part with a fixed name is none of the words."""
     return [
         {
-            **asdict(one),
-            **{name: Hidden(one.thought, getattr(one, name)) for name in ("attribute", "words", "why")},
-            "part": one.part if one.part in _FIXED else Hidden(one.thought, one.part),
+            **one,
+            **{name: Hidden(one["thought"], one[name]) for name in ("attribute", "words", "why")},
+            "part": one["part"] if one["part"] in _FIXED else Hidden(one["thought"], one["part"]),
         }
         for one in found
     ]
@@ -94,7 +100,7 @@ def _print_values(found: Row) -> None:
 
 @click.command("values")
 @soul_option
-@shows(("values [value, meaning, active, thought]", "text", "draft"), _print_values, words=True)
+@shows("values [value, meaning, active, thought], text, draft", _print_values, words=True)
 async def values(here: Here, *, soul: str) -> Row:
     """Show the values of a soul, those that it no longer holds among them, and its own text about itself.
 
@@ -125,10 +131,11 @@ _MEANS: Final = {Level.KEPT: "0 kept", Level.PROPOSED: "1 proposed", Level.CHECK
 @click.group("authority", invoke_without_command=True)
 @soul_option
 @lists(
-    *(FunctionLevel, "function", ("LEVEL", lambda row: _MEANS[row["level"]]), at("since_ms", "SINCE"), "by"),
+    "function, level, why, since_ms, by, parts, refused",
+    *("function", ("LEVEL", lambda row: _MEANS[row["level"]]), at("since_ms", "SINCE"), "by"),
     *(("REFUSED", lambda row: f"{row['refused']} of {row['parts']}"), "why"),
 )
-async def authority_command(here: Here, *, soul: str) -> Sequence[FunctionLevel]:
+async def authority_command(here: Here, *, soul: str) -> list[Row]:
     """Show the level of each function of a mind, and how its newest parts fared (docs/MIND.md).
 
     0: kept with the thought, without effect. 1: proposed, see `soul approvals`. 2: in effect within the checks of the
@@ -157,23 +164,26 @@ async def set_(here: Here, function: str, level: int, why: str, soul: str) -> st
 @click.option("--function", type=click.Choice([str(one) for one in Function]), help="Only of this one.")
 @limit_option("of the newest changes, oldest first")
 @lists(
-    *(LevelChange, at("at_ms", "WHEN"), "function", ("BEFORE", lambda row: _MEANS[row["before"]])),
-    *(("LEVEL", lambda row: _MEANS[row["level"]]), "by", "why"),
+    *("at_ms, function, before, level, by, why", at("at_ms", "WHEN"), "function"),
+    *(("BEFORE", lambda row: _MEANS[row["before"]]), ("LEVEL", lambda row: _MEANS[row["level"]]), "by why"),
     nothing="No level was changed yet.",
 )
-async def levels(here: Here, soul: str, function: str | None, limit: int) -> Sequence[LevelChange]:
-    """Show which function went to which level, when, by whom and why: an admin, or the house where it fell."""
+async def levels(here: Here, soul: str, function: str | None, limit: int) -> list[Row]:
+    """Show which function went to which level, when, by whom and why: an admin, or `house` if the function fell."""
     return await level_changes(here.database, await here.soul(soul), function or "", limit)
+
+
+_INVITATION: Final = "who, state, how, granted_by, until_ms, day_limit, sent_today, next_ms"
 
 
 @click.group("initiative", invoke_without_command=True)
 @soul_option
 @lists(
-    *(ListedInvitation, "who", "state", "how", ("BY", "granted_by"), at("until_ms", "UNTIL")),
+    *(_INVITATION, "who state how BY=granted_by", at("until_ms", "UNTIL")),
     *(("TODAY", lambda row: f"{row['sent_today']} of {row['day_limit']}"), at("next_ms", "NEXT")),
     nothing="The soul knows nobody yet.",
 )
-async def initiative_command(here: Here, *, soul: str) -> Sequence[ListedInvitation]:
+async def initiative_command(here: Here, *, soul: str) -> list[Row]:
     """Show to whom a soul may write unasked (docs/MIND.md), or decide it for a channel's threads. Times are UTC.
 
     Without a command it lists them. `state` is unasked, invited, declined or paused; `how` phrase, click, admin or
@@ -216,12 +226,12 @@ async def deny(here: Here, *, who: str, soul: str) -> str:
 @soul_option
 @limit_option("of the newest, oldest first")
 @lists(
-    *(SaidUnasked, at("at_ms", "AT"), "who", ("TO", "person"), "conversation"),
+    *("at_ms, who, person, conversation, promised, unwanted", at("at_ms", "AT"), "who TO=person conversation"),
     ("WHY", lambda row: "promised" if row["promised"] else "invited"),
     ("UNWANTED", lambda row: "yes" if row["unwanted"] else ""),
     nothing="The soul has said nothing unasked yet.",
 )
-async def log(here: Here, *, soul: str, limit: int) -> Sequence[SaidUnasked]:
+async def log(here: Here, *, soul: str, limit: int) -> list[Row]:
     """List what a soul said unasked and when, without words.
 
     `who` had given the invitation, a person or a channel; `unwanted`: they said so.

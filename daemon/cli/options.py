@@ -87,7 +87,7 @@ def many_options(states: Sequence[str]) -> Callable[[Function], Function]:
     return both
 
 
-def chosen_rows(names: tuple[object, ...], state: str | None, since: str | None) -> tuple[str, int] | None:
+def chosen_rows(names: Sequence[object], state: str | None, since: str | None) -> tuple[str, int] | None:
     """Return the state and the time (ms) of the chosen rows, None if they are named.
 
     Raises click.UsageError unless it is names, or a state and a span.

@@ -5,13 +5,15 @@ from typing import Final
 
 import click
 
-from daemon.cli.listing import Here, Row, acts_on_each, age, ago, lists, names_of, over, plain, say, shows, silent
+from daemon.cli.listing import Here, acts_on_each, age, ago, keys_in_words, lists, over, say, shows, silent
+from daemon.cli.words import plain
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.files import kept_secret
 from daemon.core.ports.services import SystemClock
 from daemon.core.sensing import SECRET_FILE, EventSource, Signing, secret_of
-from daemon.memory.admin.tool_admin import EventSourceAdmin, RecordedTool, ToolAdmin, recorded_tools
+from daemon.memory.admin.tool_admin import EventSourceAdmin, ToolAdmin, recorded_tools
+from daemon.memory.records import Row
 
 _PAGES: Final = 20  # of channels that Slack lists
 
@@ -27,11 +29,11 @@ def tools_command() -> None:
 
 @tools_command.command("list")
 @lists(
-    *(RecordedTool, ("TOOL", "name"), "soul"),
+    *("soul, server, name, accepted, offered, writes, changed_ms", "TOOL=name soul"),
     ("USE", lambda row: "asks" if row["writes"] or row["changed_ms"] is not None else "reads"),
     ("CHANGED", lambda row: "no" if row["changed_ms"] is None else f"{age(row['now_ms'], row['changed_ms'])} ago"),
 )
-async def list_tools(here: Here) -> Sequence[RecordedTool]:
+async def list_tools(here: Here) -> list[Row]:
     """List every tool that a daemon has seen, the changed ones first. `changed_ms` is null for an unchanged tool."""
     return await recorded_tools(here.database)
 
@@ -48,7 +50,7 @@ async def accept(here: Here, name: str) -> str:
 def events_command() -> None:
     """Let programs report to the soul: builds, monitors, forges.
 
-    Each source has a secret of its own and reaches one soul in one room, by POST /api/events?source=NAME of the HTTP
+    Each source has its secret and reaches one soul in one room, by POST /api/events?source=NAME of the HTTP
     API; docs/EXTENDING.md says how it signs.
     """
 
@@ -76,11 +78,11 @@ def _print_secret(made: Row) -> None:
     show_default=True,
     help="Whether the soul looks at each event and may speak, or only has them in mind when it speaks there anyway.",
 )
-@shows(("secret", *names_of(EventSource)), _print_secret)
+@shows(f"secret, {keys_in_words(EventSource)}", _print_secret)
 async def add(here: Here, *, name: str, room: str, soul: str, signing: str, wakes: bool) -> Row:
     """Let the program NAME report in a room; its secret is shown this once.
 
-    The secret is kept nowhere: it is made of the file events.key beside memory.db and the source's id.
+    The secret is kept nowhere: it is made of the file events.key next to memory.db and the source's id.
     """
     settings = here.settings
     if room.startswith("#"):
@@ -96,7 +98,7 @@ async def add(here: Here, *, name: str, room: str, soul: str, signing: str, wake
 
 @events_command.command("list")
 @lists(
-    *(EventSource, "name", "room", "soul", "signing"),
+    *(EventSource, "name room soul signing"),
     ("SOUL DOES", lambda row: "wakes" if row["wakes"] else "heard"),
     *(ago("created_ms"), "events", ago("heard_ms", "LAST")),
     over("ended_ms", "ended"),

@@ -1,44 +1,49 @@
 """`soul queue inbox`, `outbox`, `jobs`, `feedback` and `notes`: messages, posts, background work, ratings, notes."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Final
 
 import click
 
-from daemon.cli.listing import Here, Hidden, Row, acts_on_each, ago, facts, lists, plain, say, shows
-from daemon.cli.options import MOST_AT_ONCE, audience_in, limit_option, state_option
+from daemon.cli.listing import Card, Here, acts_on_each, ago, lists, shows
+from daemon.cli.options import audience_in, limit_option, state_option
+from daemon.cli.words import Hidden, plain
 from daemon.core.errors import StoreError
 from daemon.core.notes import NoteBudget, NoteKind, SharedMessage
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.text import one_line, shortened
-from daemon.memory.admin.job_admin import JOB_STATES, JobAdmin, JobRow
 from daemon.memory.admin.queue_admin import (
     INBOX_STATES,
+    JOB_STATES,
     OUTBOX_STATES,
     SETTLED_MESSAGES,
     SETTLED_POSTS,
     Admin,
-    InboxRow,
-    OutboxRow,
+    JobAdmin,
     Retried,
 )
-from daemon.memory.admin.replies import JudgedReply, list_feedback
+from daemon.memory.admin.replies import list_feedback
+from daemon.memory.records import Row
 from daemon.memory.shared.contexts import workspace_of_file
 from daemon.memory.shared.messages import NoteStore
 from daemon.shared.events import send_as_admin
 
 _SHOWN: Final = 60  # characters of what was wrong, and of the reply
-_TRIES: Final = ("TRIES", "attempts")
 
 
-def _with_body(row: Row) -> None:
-    facts(row, without=("body",))
-    say(f"\n{row['body']}")
+_MESSAGE: Final = (
+    "id, state, reason, author, name, place, audience, conversation, source, attempts, revision, received_ms, "
+    "settled_ms, answered_by, body"
+)
+_POST: Final = (
+    "seq, id, state, reason, conversation, part, last, recipient, reply_to, audience, platform_ts, attempts, "
+    "created_ms, settled_ms, body, faults, lease_until, nod"
+)
+_JOB: Final = "seq, kind, conversation, state, reason, attempts, faults, not_before, created_ms, settled_ms"
 
 
-def _without_body(rows: Sequence[InboxRow | OutboxRow]) -> list[Row]:
-    return [{**asdict(one), "body": ""} for one in rows]
+def _without_body(rows: Sequence[Row]) -> list[Row]:
+    return [{**one, "body": ""} for one in rows]
 
 
 @click.group("inbox")
@@ -49,7 +54,7 @@ def inbox() -> None:
 @inbox.command("list")
 @state_option("messages", INBOX_STATES)
 @limit_option("messages, newest first")
-@lists(InboxRow, "id", "state", ago("received_ms"), ("FROM", "author"), _TRIES, "reason")
+@lists(_MESSAGE, "id state", ago("received_ms"), "FROM=author TRIES=attempts reason")
 async def list_messages(here: Here, state: str | None, limit: int) -> list[Row]:
     """List the newest messages without their words: the body is empty."""
     return _without_body(await here.admin(Admin).messages(state, limit))
@@ -57,26 +62,22 @@ async def list_messages(here: Here, state: str | None, limit: int) -> list[Row]:
 
 @inbox.command("show")
 @click.argument("name", metavar="ID")
-@shows(InboxRow, _with_body)
-async def show_message(here: Here, name: str) -> InboxRow:
+@shows(_MESSAGE, Card("body"))
+async def show_message(here: Here, name: str) -> Row:
     """Show one message with its words. ID may be just its ts."""
     return await here.admin(Admin).message(name)
 
 
-async def _settled_messages(here: Here, state: str, since_ms: int) -> list[str]:
-    return [one.id for one in reversed(await here.admin(Admin).messages(state, MOST_AT_ONCE, since_ms))]
-
-
 @inbox.command("retry")
 @click.option("--force", is_flag=True, help="Even an answered message, which then gets a second answer.")
-@acts_on_each("[ID]", states=SETTLED_MESSAGES, found=_settled_messages)
+@acts_on_each("[ID]", states=SETTLED_MESSAGES, found=lambda here, *asked: here.admin(Admin).messages(*asked))
 async def retry_messages(here: Here, name: str, force: bool) -> str:
     """Have messages answered that have no answer (dead, ignored, stale or dropped), or whose daemon died.
 
     Give their ids, or choose many: `--state dead --since 6h`.
     """
     before = await here.admin(Admin).retry_message(name, force=force)
-    return f"{before.id} was {before.state} and waits for an answer again."
+    return f"{before['id']} was {before['state']} and waits for an answer again."
 
 
 @inbox.command("drop")
@@ -84,7 +85,7 @@ async def retry_messages(here: Here, name: str, force: bool) -> str:
 async def drop_messages(here: Here, name: str) -> str:
     """Leave messages without an answer for good."""
     before = await here.admin(Admin).drop_message(name)
-    return f"{before.id} was {before.state} and stays without an answer."
+    return f"{before['id']} was {before['state']} and stays without an answer."
 
 
 @click.group("outbox")
@@ -95,7 +96,7 @@ def outbox() -> None:
 @outbox.command("list")
 @state_option("posts", OUTBOX_STATES)
 @limit_option("posts, newest first")
-@lists(OutboxRow, ("NO", "seq"), ("KEY", "id"), "state", ago("created_ms"), ("TO", "recipient"), _TRIES, "reason")
+@lists(_POST, "NO=seq KEY=id state", ago("created_ms"), "TO=recipient TRIES=attempts reason")
 async def list_posts(here: Here, state: str | None, limit: int) -> list[Row]:
     """List the newest posts without their words: the body is empty."""
     return _without_body(await here.admin(Admin).posts(state, limit))
@@ -103,19 +104,15 @@ async def list_posts(here: Here, state: str | None, limit: int) -> list[Row]:
 
 @outbox.command("show")
 @click.argument("name", metavar="KEY")
-@shows(OutboxRow, _with_body)
-async def show_post(here: Here, name: str) -> OutboxRow:
+@shows(_POST, Card("body"))
+async def show_post(here: Here, name: str) -> Row:
     """Show one post with its words. KEY may be its number; `nod` is the emoji of a reaction in place of words."""
     return await here.admin(Admin).post(name)
 
 
-async def _settled_posts(here: Here, state: str, since_ms: int) -> list[str]:
-    return [one.id for one in reversed(await here.admin(Admin).posts(state, MOST_AT_ONCE, since_ms))]
-
-
 @outbox.command("retry")
 @click.option("--yes", is_flag=True, help="Send an unknown post without looking; it may then be there twice.")
-@acts_on_each("[KEY]", states=SETTLED_POSTS, found=_settled_posts)
+@acts_on_each("[KEY]", states=SETTLED_POSTS, found=lambda here, *asked: here.admin(Admin).posts(*asked))
 async def retry_posts(here: Here, name: str, yes: bool) -> str:
     """Send posts that were not delivered (unknown, dead, expired or dropped), or that rest between two tries.
 
@@ -132,9 +129,9 @@ async def retry_posts(here: Here, name: str, yes: bool) -> str:
 async def drop_posts(here: Here, name: str) -> str:
     """Never send posts that wait, rest between two tries, or were not delivered."""
     before = await here.admin(Admin).drop_post(name)
-    visible = f"\nA part of it is visible already, as {before.platform_ts}." if before.platform_ts else ""
-    doubt = "\nIt may have been sent already." if before.state in ("sending", "unknown") else ""
-    return f"{before.id} was {before.state} and won't be sent again.{visible}{doubt}"
+    visible = f"\nA part of it is visible already, as {before['platform_ts']}." if before["platform_ts"] else ""
+    doubt = "\nIt may have been sent already." if before["state"] in ("sending", "unknown") else ""
+    return f"{before['id']} was {before['state']} and won't be sent again.{visible}{doubt}"
 
 
 @click.group("jobs")
@@ -145,44 +142,40 @@ def jobs() -> None:
 @jobs.command("list")
 @state_option("jobs", JOB_STATES)
 @limit_option("jobs, newest first")
-@lists(JobRow, ("NO", "seq"), "kind", "state", ago("created_ms"), _TRIES, "conversation", "reason")
-async def list_jobs(here: Here, state: str | None, limit: int) -> Sequence[JobRow]:
+@lists(_JOB, "NO=seq kind state", ago("created_ms"), "TRIES=attempts conversation reason")
+async def list_jobs(here: Here, state: str | None, limit: int) -> Sequence[Row]:
     """List the newest jobs."""
     return await here.admin(JobAdmin).jobs(state, limit)
 
 
-async def _settled_jobs(here: Here, state: str, since_ms: int) -> list[int]:
-    return [one.seq for one in reversed(await here.admin(JobAdmin).jobs(state, MOST_AT_ONCE, since_ms))]
-
-
 @jobs.command("retry")
-@acts_on_each("[NO]", int, states=("dead",), found=_settled_jobs)
+@acts_on_each("[NO]", "seq", states=("dead",), found=lambda here, *asked: here.admin(JobAdmin).jobs(*asked))
 async def retry_jobs(here: Here, name: int) -> str:
     """Do dead jobs again: those given by number, or all with `--state dead --since SPAN`."""
     before = await here.admin(JobAdmin).retry(name)
-    return f"{before.seq} ({before.kind}) will be done again."
+    return f"{before['seq']} ({before['kind']}) will be done again."
 
 
 @jobs.command("drop")
-@acts_on_each("NO", int)
+@acts_on_each("NO", "seq")
 async def drop_jobs(here: Here, name: int) -> str:
     """Never do dead jobs."""
     before = await here.admin(JobAdmin).drop(name)
-    return f"{before.seq} ({before.kind}) won't be done."
+    return f"{before['seq']} ({before['kind']}) won't be done."
 
 
 @click.command("feedback")
 @limit_option("words on replies, newest first")
 @click.option("--bad", "bad_only", is_flag=True, help="Only of replies that were called bad.")
 @lists(
-    JudgedReply,
+    "key, soul, conversation, author, value, how, why, given_ms, reply, memories",
     ago("given_ms", "GIVEN"),
-    *("value", ("BY", "how"), ("PERSON", "author"), "soul"),
+    "value BY=how PERSON=author soul",
     ("MEMORIES", lambda row: len(row["memories"])),
     ("WHAT WAS WRONG", lambda row: shortened(one_line(row["why"]), _SHOWN) or "-"),
     ("REPLY", lambda row: shortened(one_line(row["reply"]), _SHOWN)),
 )
-async def feedback(here: Here, limit: int, bad_only: bool) -> list[JudgedReply]:
+async def feedback(here: Here, limit: int, bad_only: bool) -> list[Row]:
     """Show which replies people called good or bad, and what they said was wrong.
 
     `how` is button or reaction; `memories` are the ids of what had surfaced to the reply, for which the word counts.
@@ -190,11 +183,7 @@ async def feedback(here: Here, limit: int, bad_only: bool) -> list[JudgedReply]:
     return await list_feedback(here.database, limit, bad_only=bad_only)
 
 
-_NOTE: Final = (
-    *("id", "kind", "sender", "addressee", "conversation", "state", "reason", "how"),
-    *("created_ms", "delivered_ms", "answered_ms"),
-)
-_ONE_NOTE: Final = (*_NOTE, "heard_in", "audience", "hops", "answers", "letters", "words")
+_NOTE: Final = "id, kind, sender, addressee, conversation, state, reason, how, created_ms, delivered_ms, answered_ms"
 
 
 @click.group("notes")
@@ -205,7 +194,7 @@ def notes_command() -> None:
 @notes_command.command("list")
 @limit_option("notes, newest first")
 @lists(
-    *(_NOTE, "id", "kind"),
+    *(_NOTE, "id kind"),
     ("FROM", lambda row: (row["kind"] is NoteKind.ANSWER and row["called"]) or row["sender"]),
     ("TO", lambda row: (row["kind"] is not NoteKind.ANSWER and row["called"]) or row["addressee"]),
     *("state", ago("created_ms"), ("REASON", lambda row: row["reason"] or "-")),
@@ -215,15 +204,9 @@ async def list_(here: Here, limit: int) -> Sequence[SharedMessage]:
     return await (await _notes(here)).newest(limit)
 
 
-def _print_note(row: Row) -> None:
-    facts({name: row[name] for name in _ONE_NOTE if name != "words"})
-    if row["words"]:
-        say(f"\n{row['words']}")
-
-
 @notes_command.command("show")
 @click.argument("name", metavar="ID")
-@shows(_ONE_NOTE, _print_note, words=True)
+@shows(f"{_NOTE}, heard_in, audience, hops, answers, letters, words", Card("words"), words=True)
 async def show(here: Here, name: str) -> Row:
     """Show one note: from where it comes, where it is perceived, and what became of it.
 

@@ -10,21 +10,23 @@ from typing import Final
 
 import click
 
-from daemon.cli.listing import Column, Here, Row, Table, acts, ago, lists, over, plain, say, shows
+from daemon.cli.listing import Column, Here, Table, acts, ago, lists, over, say, shows
+from daemon.cli.words import plain
 from daemon.core.errors import ConfigError, StoreError
 from daemon.core.ports.services import SystemClock
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.core.text import one_line
 from daemon.memory.admin.binding import BindingAdmin, BindingOrder
 from daemon.memory.bound_threads import bound_by_session
+from daemon.memory.records import Row
 from daemon.memory.shared.keys import KeyAdmin, StoredKey
 from daemon.memory.shared.sessions import SessionStore
 from daemon.shared.asking import as_found
 from daemon.shared.sessions import shown
 
 _KEYS: Final = (
-    *("id", "name", "person", "project", "branch", "cwd", "host", "pid", "model", "source", "permission_mode"),
-    *("attended", "state", "reach", "topic", "bound", "waiting", "started_ms", "seen_ms", "ended_ms", "reason"),
+    "id, name, person, project, branch, cwd, host, pid, model, source, permission_mode, attended, state, reach, "
+    "topic, bound, waiting, started_ms, seen_ms, ended_ms, reason"
 )
 
 
@@ -33,10 +35,8 @@ def _or_dash(key: str) -> Column:
 
 
 _TABLE: Final = Table(
-    (
-        *(("name", "name"), ("state", "state"), _or_dash("project"), _or_dash("branch"), _or_dash("host")),
-        *(ago("seen_ms", "seen"), _or_dash("reason"), ("waiting", "waiting"), _or_dash("bound")),
-    )
+    *("name=name state=state", _or_dash("project"), _or_dash("branch"), _or_dash("host")),
+    *(ago("seen_ms", "seen"), _or_dash("reason"), "waiting=waiting", _or_dash("bound")),
 )
 
 
@@ -52,8 +52,7 @@ async def sessions_command(here: Here, ended: bool, as_markdown: bool) -> list[R
     rows: list[Row] = [shown(one, waiting.get(one.id, 0), bound.get(one.id)) for one in found]
     if here.as_json or not as_markdown:
         return rows
-    columns = [one[0] for one in _TABLE.columns]
-    for cells in (columns, ["---"] * len(columns), *(_TABLE.cells(row, here.now_ms) for row in rows)):
+    for cells in (_TABLE.header, ["---"] * len(_TABLE.header), *(_TABLE.cells(row, here.now_ms) for row in rows)):
         say("| " + " | ".join(one_line(cell).replace("|", "\\|") for cell in cells) + " |")
     return None
 
@@ -148,7 +147,7 @@ def _print_key(made: Row) -> None:
     show_default=True,
     help="Whether its sessions know what was said in their owner's direct messages with the soul.",
 )
-@shows(("key", "id", "person", "visibility", "remember", "direct", "created_ms"), _print_key)
+@shows("key, id, person, visibility, remember, direct, created_ms", _print_key)
 async def add(here: Here, person: str | None, visibility: str, remember: bool, direct: bool) -> Row:
     """Make a key; it is shown this once, and only its hash is kept.
 

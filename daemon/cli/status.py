@@ -8,7 +8,8 @@ import click
 
 from daemon.app.assembly import caps_of, tick_budget_of
 from daemon.cli.checks import souls_of
-from daemon.cli.listing import Here, Row, Table, age, facts, names_of, plain, say, shows
+from daemon.cli.listing import Here, Table, age, facts, names_of, say, shows
+from daemon.cli.words import plain
 from daemon.core.errors import SoulError
 from daemon.core.ports.services import SystemClock
 from daemon.core.settings_place import settings_place
@@ -17,6 +18,7 @@ from daemon.core.tempo import Skipped, sentence_of
 from daemon.memory.admin.overview import Overview, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
 from daemon.memory.mind.present import mind_summary
+from daemon.memory.records import Row
 from daemon.memory.spending.costs import BY, CostSum, sums_of_costs
 from daemon.memory.spending.reservations import spent_today, tick_use
 from daemon.soul import Soul
@@ -101,7 +103,7 @@ async def status_command(here: Here, healthy: bool) -> Row:
         "database": str(settings.database_path.absolute()),
         "now_ms": now,
         "sqlite": sqlite_build().version,
-        "changed_tools": [one.name for one in await recorded_tools(database) if one.changed_ms is not None],
+        "changed_tools": [one["name"] for one in await recorded_tools(database) if one["changed_ms"] is not None],
         "caps": [await _cap(here, soul, day) for soul in souls],
         "cap_person_usd": settings.max_usd_a_day_person,
         "cap_room_usd": settings.max_usd_a_day_room,
@@ -208,12 +210,12 @@ def _spending(spent: Mapping[str, Any]) -> str:
 def _print_costs(found: list[Row]) -> None:
     key = click.get_current_context().params["by"]
     table = Table(
-        (
+        *(
             (key.upper(), lambda row: f"{row['key']} ({row['name']})" if row["name"] else row["key"] or "-"),
             ("COST", lambda row: f"{'≤' if row['unpriced'] else ''}${row['cost_usd']:.4f}"),
             *("calls", "failed", ("TOKENS IN", "tokens_in"), ("CACHED", "tokens_cached"), ("OUT", "tokens_out")),
         ),
-        f"No model was called in the last {click.get_current_context().params['days']} days.",
+        nothing=f"No model was called in the last {click.get_current_context().params['days']} days.",
     )
     table.print(found, SystemClock().now_ms())
     if found:

@@ -3,20 +3,20 @@
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import click
 
-from daemon.cli.listing import Here, Hidden, Row, Table, at, facts, json_of, lists, names_of, say, say_json, shows
+from daemon.cli.listing import Here, Table, at, facts, json_of, lists, names_of, say, say_json, shows
 from daemon.cli.options import conversation_option, limit_option, of_soul, until_interrupted
+from daemon.cli.words import Hidden
 from daemon.core.ports.services import Clock, SystemClock
 from daemon.memory.database import Database
-from daemon.memory.knowledge.soul_states import TracedStep, state_path
-from daemon.memory.records import object_or_nothing
-from daemon.memory.stream.reading import ListedThought, list_thoughts, thought_named
+from daemon.memory.knowledge.soul_states import state_path
+from daemon.memory.records import Row, object_or_nothing
+from daemon.memory.stream.reading import list_thoughts, thought_named
 from daemon.mind.thought import (
     WIRE_SCHEMA,
     CognitiveInput,
@@ -29,13 +29,16 @@ from daemon.mind.thought import (
 
 _LOOKED_FOR_S: Final = 1.0
 _MOST_AT_ONCE: Final = 1_000
-_KEYS: Final = names_of(ListedThought, ("seq",))
+_KEYS: Final = (
+    "id, at_ms, soul, conversation, audience, occasion, process, previous, degraded, spoke, surprise, did, "
+    "refused, calls, tokens_in, tokens_out, cost_usd, input, output"
+)
 
 
-def _row(one: ListedThought) -> Row:
+def _row(one: Row) -> Row:
     """Return a thought with its input and output as objects, which may be shown only with --words."""
-    held = {name: object_or_nothing(text) if (text := getattr(one, name)) else "" for name in ("input", "output")}
-    return {**asdict(one), **{name: Hidden(one.id, value) for name, value in held.items()}}
+    held = {name: object_or_nothing(one[name]) if one[name] else "" for name in ("input", "output")}
+    return {**one, **{name: Hidden(one["id"], value) for name, value in held.items()}}
 
 
 def _speech(row: Row) -> list[str]:
@@ -45,14 +48,11 @@ def _speech(row: Row) -> list[str]:
 
 
 _TABLE: Final = Table(
-    (
-        *(at("at_ms", "WHEN"), "id", "occasion", "process", "conversation"),
-        ("SPOKE", lambda row: "yes" if row["spoke"] else "no"),
-        ("DID", lambda row: sum(number for number in row["did"].values() if isinstance(number, int))),
-        ("REFUSED", lambda row: len(row["refused"])),
-    ),
-    'There are no thoughts yet. A soul has them whose soul.toml says `mind = "cycle"`.',
-    lambda row: [f"\n{row['id']}", *_speech(row)] if row["input"] or row["output"] else [],
+    *(at("at_ms", "WHEN"), "id occasion process conversation", ("SPOKE", lambda row: "yes" if row["spoke"] else "no")),
+    ("DID", lambda row: sum(number for number in row["did"].values() if isinstance(number, int))),
+    ("REFUSED", lambda row: len(row["refused"])),
+    nothing='There are no thoughts yet. A soul has them whose soul.toml says `mind = "cycle"`.',
+    below=lambda row: [f"\n{row['id']}", *_speech(row)] if row["input"] or row["output"] else [],
 )
 
 
@@ -79,7 +79,7 @@ async def thoughts_command(
     async for one in followed(here.database, SystemClock(), *which, limit):
         row, _ = await here.open_words(_row(one))
         if here.as_json:
-            click.echo(json.dumps({name: row[name] for name in _KEYS}))
+            click.echo(json.dumps({name: row[name] for name in names_of(_KEYS)}))
             continue
         for line in ("  ".join(_TABLE.cells(row, here.now_ms)), *_speech(row)):
             say(line)
@@ -89,7 +89,7 @@ async def thoughts_command(
 def _print_thought(row: Row) -> None:
     did = ", ".join(f"{field}: {number}" for field, number in row["did"].items())
     refused = ", ".join(f"{one['field']}: {one['reason']}" for one in row["refused"])
-    facts({**row, "did": did, "refused": refused}, without=("seq", "input", "output"))
+    facts({**{key: row[key] for key in names_of(_KEYS)}, "did": did, "refused": refused}, without=("input", "output"))
     for key in ("input", "output"):
         if row[key]:
             say(f"\n{key}\n{json.dumps(row[key], ensure_ascii=False, indent=2)}")
@@ -103,16 +103,14 @@ async def show(here: Here, name: str) -> Row:
     return _row(await thought_named(here.database, name))
 
 
-async def followed(
-    database: Database, clock: Clock, soul: str, conversation: str, limit: int
-) -> AsyncIterator[ListedThought]:
+async def followed(database: Database, clock: Clock, soul: str, conversation: str, limit: int) -> AsyncIterator[Row]:
     """Yield the newest thoughts, oldest first, and then each new one, until cancelled. Raises StoreError."""
     last = 0
     found = await list_thoughts(database, soul, conversation, limit)
     while True:
         for one in found:
             yield one
-            last = one.seq
+            last = one["seq"]
         await clock.sleep(_LOOKED_FOR_S)
         found = await list_thoughts(database, soul, conversation, _MOST_AT_ONCE, after=last)
 
@@ -137,7 +135,7 @@ def schema(form: str) -> None:
 @click.command("check")
 @click.argument("form", type=click.Choice(("input", "output")))
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@json_of(("valid", "refused [field, reason]"))
+@json_of("valid, refused [field, reason]")
 def check(form: str, file: Path, as_json: bool) -> None:
     """Check what a thought is given, or one thought, in FILE (- is the standard input), by its form alone.
 
@@ -180,14 +178,17 @@ def _words_of(file: Path) -> str:
     return text
 
 
+_STEP: Final = "seq, trace_id, at_ms, hop, act, origin, target, decided_by, reason, params, model"
+
+
 @click.command("trace")
 @click.argument("name", metavar="CONVERSATION")
 @limit_option("of the newest steps", 50)
 @lists(
-    *(TracedStep, at("at_ms", "WHEN"), "act", ("STATES", lambda row: f"{row['origin']} → {row['target']}")),
-    *(("BY", "decided_by"), "model", "reason"),
+    *(_STEP, at("at_ms", "WHEN"), "act", ("STATES", lambda row: f"{row['origin']} → {row['target']}")),
+    "BY=decided_by model reason",
 )
-async def trace_command(here: Here, name: str, limit: int) -> Sequence[TracedStep] | None:
+async def trace_command(here: Here, name: str, limit: int) -> Sequence[Row] | None:
     """Show the path of a conversation through the mental processes: when, why, and who decided.
 
     CONVERSATION is an id, soul/workspace/channel/thread, or any part of it that is unique. Times are UTC.

@@ -1,13 +1,12 @@
 """`soul memory forget`, `runs`, `consolidate`, `rebuild` and `undo`."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 import click
 
 from daemon.app import consolidate_here
-from daemon.cli.listing import Here, Row, Table, at, facts, lists, say, shows, silent
+from daemon.cli.listing import Here, Table, at, facts, lists, say, shows, silent
 from daemon.cli.memory import INDEX, index_row, index_state
 from daemon.cli.options import MOST_AT_ONCE, limit_option
 from daemon.core.config import forget_secrets
@@ -15,7 +14,7 @@ from daemon.core.errors import ConfigError, ModelUnavailable, StoreError
 from daemon.core.ports.services import SystemClock
 from daemon.core.ports.vectors import Embedder
 from daemon.llm.embedder import build_embedder
-from daemon.memory.admin.nights import KeptRun, NightAdmin, is_begun, is_over, list_runs, minds, parked_memories
+from daemon.memory.admin.nights import NightAdmin, is_begun, is_over, list_runs, minds, parked_memories
 from daemon.memory.admin.overview import survey
 from daemon.memory.audit import record_act
 from daemon.memory.consolidation.slots import NightSlots
@@ -23,7 +22,7 @@ from daemon.memory.consolidation.undo import Undone
 from daemon.memory.database import Database
 from daemon.memory.people.forgetting import ForgettingPeople, workspaces_of
 from daemon.memory.people.residues import residues, texts_of
-from daemon.memory.records import Worker
+from daemon.memory.records import Row, Worker
 from daemon.memory.retrieval.keeper import IndexParts, VectorKeeper
 from daemon.memory.retrieval.sources import Order, enqueue, is_ordered
 from daemon.memory.retrieval.statistics import Statistics
@@ -41,7 +40,7 @@ def _print_forgotten(done: Row) -> None:
 @click.command("forget")
 @click.argument("person", metavar="PERSON")
 @click.option("--yes", is_flag=True, help="Do it; it can't be undone.")
-@shows(("stores {table: n}", "residues"), _print_forgotten, fails=lambda done: done["residues"])
+@shows("stores {table: n}, residues", _print_forgotten, fails=lambda done: done["residues"])
 async def forget_command(here: Here, person: str, yes: bool) -> Row:
     """Forget everything of one person. PERSON is a Slack id, U…
 
@@ -71,8 +70,9 @@ async def forget_command(here: Here, person: str, yes: bool) -> Row:
 
 
 _MOST_PARKED: Final = 20
+_KEYS: Final = "id, soul, workspace, slot_ms, audience, state, did, tokens, error, began_ms, ended_ms"
 _RUN: Final = (
-    *(("RUN", "id"), at("slot_ms", "SLOT (UTC)"), "audience", "state", "tokens"),
+    *("RUN=id", at("slot_ms", "SLOT (UTC)"), "audience state tokens"),
     *(("DID", lambda row: ", ".join(f"{name} {number}" for name, number in row["did"].items())), "error"),
 )
 """The columns of a run of consolidation. `did` has the number of changed memories of each part."""
@@ -80,15 +80,15 @@ _RUN: Final = (
 
 @click.command("runs")
 @limit_option("runs, the newest first")
-@lists(KeptRun, *_RUN)
-async def runs_command(here: Here, limit: int) -> Sequence[KeptRun]:
+@lists(_KEYS, *_RUN)
+async def runs_command(here: Here, limit: int) -> list[Row]:
     """Show what consolidation did, one run for each night and audience in which there was something to do.
 
     A run is running, done, cut (the budget of tokens did not suffice; the next night goes on), failed (some of it could
     not be worked on; ERROR says why, and the next night tries again) or undone.
     """
     for one in await parked_memories(here.database, _MOST_PARKED) if not here.as_json else ():
-        say(f"{one.id} is left alone by {one.part}, which failed at it three times: {one.reason}")
+        say(f"{one['id']} is left alone by {one['part']}, which failed at it three times: {one['reason']}")
     return await list_runs(here.database, limit)
 
 
@@ -99,18 +99,18 @@ _NO_LEASE: Final = 0  # an order takes none
 
 @click.command("consolidate")
 @shows(
-    KeptRun,
-    Table(_RUN, nothing="There was nothing to do."),
+    _KEYS,
+    Table(*_RUN, nothing="There was nothing to do."),
     fails=lambda runs: any(one["state"] == "failed" for one in runs),
 )
-async def consolidate_command(here: Here) -> Sequence[KeptRun]:
+async def consolidate_command(here: Here) -> list[Row]:
     """Look through what is remembered at once, and learn from what was said last without waiting for a lull.
 
     The daemon that is running does it, and messages come first; where none is running, this command does it. It ends
     when all is done. The exit status is 1 if a run failed.
     """
     forget_secrets()
-    settings, database, clock, found = here.settings, here.database, SystemClock(), list[KeptRun]()
+    settings, database, clock, found = here.settings, here.database, SystemClock(), list[Row]()
     for soul, workspace in await minds(database, (settings.name, *settings.souls)):
         slot = await NightSlots(database, clock, Worker("", soul, workspace, _NO_LEASE)).order()
         if await _is_served(database, workspace):
@@ -193,11 +193,11 @@ def _print_undone(done: Row) -> None:
 
 @click.command("undo")
 @click.argument("run", metavar="RUN")
-@shows(("run", "restored [id]", "kept [{id, why}]"), _print_undone)
+@shows("run, restored [id], kept [{id, why}]", _print_undone)
 async def undo_command(here: Here, run: str) -> Undone:
     """Undo a run of consolidation: RUN is an id of `soul memory runs`.
 
-    What somebody changed or forgot since stays as it is, and so does what hangs together with it. It may run at the
-    same time as the daemon. The next night leaves alone what was undone.
+    Memories that were changed or forgotten since stay as they are, and so do those that depend on them. It may run at
+    the same time as the daemon. The next night leaves alone what was undone.
     """
     return await here.admin(NightAdmin).undo(run)

@@ -10,9 +10,10 @@ import click
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.links import Permalinks
-from daemon.cli.listing import Here, Hidden, Row, ago, lists, plain, say, shows, silent
+from daemon.cli.listing import Here, ago, lists, say, shows, silent
 from daemon.cli.memory import meaning_of
 from daemon.cli.options import limit_option, state_option
+from daemon.cli.words import Hidden, plain
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports.services import SystemClock
@@ -20,6 +21,7 @@ from daemon.core.text import one_line
 from daemon.memory.admin.remembered import KINDS, KeptEpisode, kept_episodes, readers_at
 from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.knowledge.records.links import turn_seq
+from daemon.memory.records import Row
 from daemon.memory.retrieval.reasons import Ear, Explained, Proof, Reason, Reasons, WhySaid
 from daemon.memory.retrieval.rows import NOT_JUDGED
 
@@ -156,8 +158,8 @@ _EPISODE: Final = (
 @click.option("--kind", type=click.Choice([str(one) for one in KINDS]), help="Only this kind.")
 @state_option("those", ["open", "closing", "closed", "distilled"])
 @lists(
-    *(_EPISODE, "id", "state", "audience", ago("at_ms", "SINCE"), "turns", "sources", "facts", "senses", "pending"),
-    *(("MADE INTO", "made_into"), ("WORDS", "text")),
+    *(_EPISODE, "id state audience", ago("at_ms", "SINCE"), "turns sources facts senses pending"),
+    *(("MADE INTO", "made_into"), "WORDS=text"),
     words=True,
 )
 async def episodes_command(here: Here, limit: int, kind: str | None, state: str | None) -> list[Row]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.initiative import NEVER_QUIET_THERE, QuietThere
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 
 JSONObject = Mapping[str, object]
+Row = Mapping[str, Any]
+"""A row as a command shows it: its columns by their names."""
 
 
 IN_PRIVATE: Final = "!own:"

@@ -9,6 +9,7 @@ import pytest
 
 from daemon.cli.thoughts import followed
 from daemon.memory.database import open_database
+from daemon.memory.records import Row
 from tests.cli.conftest import call, printed
 from tests.cli.stocked import CONVERSATION, NOW, change, one, stock, talk, turn
 from tests.cli.stored_mind import INPUT, OUTPUT, add
@@ -122,9 +123,9 @@ async def test_who_follows_gets_each_new_thought_once(memory: Path, monkeypatch:
     monkeypatch.setattr("daemon.cli.thoughts._MOST_AT_ONCE", 2)
     clock = FakeClock(auto=True)
     async with asyncio.timeout(TIMEOUT), open_database(memory, clock) as database:
-        thoughts: AsyncIterator[object] = followed(database, clock, "minoan", "", 1)
-        seen = [getattr(await anext(thoughts), "id", "")]
+        thoughts: AsyncIterator[Row] = followed(database, clock, "minoan", "", 1)
+        seen = [(await anext(thoughts))["id"]]
         add(memory, 3, conversation="ben/T1/D1/", soul="ben")
         names = [add(memory, number) for number in range(4, 8)]
-        seen += [getattr(await anext(thoughts), "id", "") for _ in names]
+        seen += [(await anext(thoughts))["id"] for _ in names]
     assert seen == ["TH_20261123_002", *names]

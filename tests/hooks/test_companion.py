@@ -9,7 +9,7 @@ import pytest
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
 
-from daemon.cli.mcp_tools import mcp_reference
+from daemon.cli.mcp import mcp_reference
 from tests.fakes import TIMEOUT
 from tests.hooks.client import Client
 from tests.hooks.companion import SessionProcess, companioned
@@ -41,7 +41,7 @@ async def until(home: HttpHome, name: str, value: object, session: str = "s1") -
 
 def test_what_it_says_of_the_tools_without_a_daemon_is_what_a_daemon_says_and_the_plugin_names_it() -> None:
     written = (HOOKS / "tools.json").read_text(encoding="utf-8")
-    assert written == mcp_reference(), "run: python -m daemon.cli.mcp_tools hooks/tools.json"
+    assert written == mcp_reference(), "write what daemon.cli.mcp.mcp_reference() returns into hooks/tools.json"
     server = json.loads((HOOKS / ".mcp.json").read_text())["mcpServers"]["soul"]
     assert [server["command"], *server["args"]] == ["python3", "-I", "-S", "${CLAUDE_PLUGIN_ROOT}/companion.py"]
     assert server["env"] == {

@@ -10,8 +10,8 @@ from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.mind.at_hand import Minds
 from daemon.memory.mind.goal_changes import Goal, GoalChange, GoalChanges, StaleShown
-from daemon.memory.mind.listing import ListedGoal
 from daemon.memory.queues.memory_acts import Asker
+from daemon.memory.records import Row
 from tests.fakes import FakeClock
 from tests.given import SOUL
 from tests.store.thinking import Thinker, new_thought
@@ -59,7 +59,7 @@ class Aiming:
 
         await self.thinker.database.write(unit)
 
-    async def admin_adds(self, where: ConversationKey, goal: str, why: str = "") -> ListedGoal:
+    async def admin_adds(self, where: ConversationKey, goal: str, why: str = "") -> Row:
         """An admin gives the soul a goal there, for no one by name."""
         return await AdminsGoals(self.thinker.database, self.clock, "root").add(where, NewGoal(goal, 0.5, 0, "", why))
 

@@ -184,7 +184,7 @@ async def test_a_row_that_can_not_be_read_stops_no_conversation(soul: Thinker) -
         assert last.previous is not None, statement
         assert left_out(last.previous) == () or "refused" not in statement, statement
         await thinks(soul, replace(new_thought("I go on"), saw_thoughts=last.ids))
-        assert max(one.seq for one in await list_thoughts(soul.database, DM.soul, "", 99)) == 2 * number, statement
+        assert max(one["seq"] for one in await list_thoughts(soul.database, DM.soul, "", 99)) == 2 * number, statement
 
 
 async def test_two_that_approve_at_once_have_it_take_effect_once(soul: Thinker) -> None:
@@ -295,11 +295,11 @@ async def test_a_function_falls_a_level_when_a_quarter_of_its_last_parts_were_re
     good = replace(good, output=well)
     for number in range(JUDGED - 1):
         await thinks(soul, bad if number < MOST_REFUSED else good)
-    assert (await levels_in_words(soul.database, DM.soul))[3].level == Level.CHECKED
+    assert (await levels_in_words(soul.database, DM.soul))[3]["level"] == Level.CHECKED
     await thinks(soul, good)
-    fallen = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}["predictions"]
-    assert (fallen.level, fallen.by, fallen.parts) == (Level.PROPOSED, "house", 0)
-    assert fallen.why == f"{MOST_REFUSED} of its last {JUDGED} parts were refused"
+    fallen = {one["function"]: one for one in await levels_in_words(soul.database, DM.soul)}["predictions"]
+    assert (fallen["level"], fallen["by"], fallen["parts"]) == (Level.PROPOSED, "house", 0)
+    assert fallen["why"] == f"{MOST_REFUSED} of its last {JUDGED} parts were refused"
     waiting = await soul.database.rows("SELECT conversation, sense, words, n FROM readings")
     words = "too many parts were refused: predictions is on level 1 now, proposed"
     assert [tuple(row) for row in waiting] == [(str(OPEN), "authority", words, 1)]
@@ -307,7 +307,7 @@ async def test_a_function_falls_a_level_when_a_quarter_of_its_last_parts_were_re
     assert [tuple(row) for row in history] == [("predictions", 2, 1, "house")]
     for _ in range(JUDGED):
         await thinks(soul, good)
-    assert (await levels_in_words(soul.database, DM.soul))[3].level == Level.PROPOSED, "it never rises by itself"
+    assert (await levels_in_words(soul.database, DM.soul))[3]["level"] == Level.PROPOSED, "it never rises by itself"
 
 
 async def test_what_was_refused_for_lack_of_authority_or_not_to_be_remembered_counts_not(soul: Thinker) -> None:
@@ -316,19 +316,21 @@ async def test_what_was_refused_for_lack_of_authority_or_not_to_be_remembered_co
     await on_level(soul, Function.MEMORY, 2)
     for _ in range(JUDGED):
         await soul.thinks("go on", DM, MINE, thoughts=[holding("memory_ops")], passing=True)
-    found = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}
-    assert (found["values"].level, found["values"].refused) == (Level.PROPOSED, 0)
-    assert (found["memory"].level, found["memory"].parts) == (Level.CHECKED, 0)
+    found = {one["function"]: one for one in await levels_in_words(soul.database, DM.soul)}
+    assert (found["values"]["level"], found["values"]["refused"]) == (Level.PROPOSED, 0)
+    assert (found["memory"]["level"], found["memory"]["parts"]) == (Level.CHECKED, 0)
 
 
 async def test_a_level_is_set_with_a_reason_that_stays_on_record(soul: Thinker) -> None:
     changes = AuthorityChanges(soul.database, CLOCK, "ada")
     assert await changes.set(DM.soul, Function.GOALS, Level.PROPOSED, " it keeps them well ") == Level.CHECKED
-    found = {one.function: one for one in await levels_in_words(soul.database, DM.soul)}
-    assert (found["goals"].level, found["goals"].why, found["goals"].by) == (1, "it keeps them well", "ada")
-    assert found["memory"].level == Level.CHECKED
+    found = {one["function"]: one for one in await levels_in_words(soul.database, DM.soul)}
+    assert (found["goals"]["level"], found["goals"]["why"], found["goals"]["by"]) == (1, "it keeps them well", "ada")
+    assert found["memory"]["level"] == Level.CHECKED
     for why in (" ", "x" * (LONGEST_WHY + 1)):
         with pytest.raises(StoreError):
             await changes.set(DM.soul, Function.GOALS, Level.KEPT, why)
     assert len(await soul.database.rows("SELECT seq FROM mind_authority_history")) == 1
-    assert {one.level for one in await levels_in_words(soul.database, "another") if one.function == "goals"} == {2}
+    assert {one["level"] for one in await levels_in_words(soul.database, "another") if one["function"] == "goals"} == {
+        2
+    }

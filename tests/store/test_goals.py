@@ -264,7 +264,7 @@ async def test_what_an_admin_gave_is_kept_while_it_is_open_and_then_for_as_long_
     assert await soul.goals() == ["of a thought", "open", "closed long ago", "closed lately"]
     await prune(database, soul.clock, kept)
     assert await soul.goals() == ["open", "closed lately"], "a thought's own goes with its words"
-    assert (await soul.admin_adds(DM, "the next")).id == "G5", "a number is never given twice"
+    assert (await soul.admin_adds(DM, "the next"))["id"] == "G5", "a number is never given twice"
 
 
 async def test_goals_of_a_channel_that_is_made_private_are_for_its_members_and_shown_no_more(soul: Aiming) -> None:

@@ -19,7 +19,7 @@ async def test_known_steps_are_read_oldest_first_and_a_limit_keeps_the_newest(da
     for act, decided_by in (("leap", "rule"), ("move", "whim")):
         with pytest.raises(sqlite3.IntegrityError):
             await _store(database, DM, "t1", PathStep(0, act, "", "greeting", decided_by, ""))
-    assert await state_path(database, DM, 1) == ()
+    assert await state_path(database, DM, 1) == []
     moved = PathStep(1, "move", "greeting", "curious", "model", "Ben asked why.", {"topic": "tides"})
     await _store(database, DM, "t1", PathStep(0, "enter", "", "greeting", "rule", "A stranger."), moved)
     await _store(database, DM, "t2", PathStep(0, "stay", "curious", "curious", "rule", "There is more."))
@@ -27,14 +27,21 @@ async def test_known_steps_are_read_oldest_first_and_a_limit_keeps_the_newest(da
         database, ConversationKey(SOUL, TEAM, "D2"), "t3", PathStep(0, "enter", "", "ready", "schedule", "Due.")
     )
     whole = await state_path(database, DM, 10)
-    assert [(one.trace_id, one.hop, one.act) for one in whole] == [
+    assert [(one["trace_id"], one["hop"], one["act"]) for one in whole] == [
         ("t1", 0, "enter"),
         ("t1", 1, "move"),
         ("t2", 0, "stay"),
     ]
     assert await state_path(database, DM, 2) == whole[1:]
     (_, second, _) = whole
-    assert (second.origin, second.target, second.decided_by, second.reason, second.params, second.at_ms) == (
+    assert (
+        second["origin"],
+        second["target"],
+        second["decided_by"],
+        second["reason"],
+        second["params"],
+        second["at_ms"],
+    ) == (
         "greeting",
         "curious",
         "model",

@@ -23,7 +23,7 @@ def clock() -> FakeClock:
 
 
 async def recorded(database: Database) -> dict[str, int | None]:
-    return {one.name: one.changed_ms for one in await recorded_tools(database)}
+    return {one["name"]: one["changed_ms"] for one in await recorded_tools(database)}
 
 
 async def test_a_change_is_known_until_it_is_accepted_or_undone(path: Path, clock: FakeClock) -> None:

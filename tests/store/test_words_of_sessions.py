@@ -107,7 +107,7 @@ async def test_an_admin_sees_sessions_among_no_people_and_their_owner_is_told_wh
         "INSERT INTO keys (id, hash, person, visibility, created_ms) VALUES (:id, '', 'U1', 'hidden', 1)", id=KEY
     )
     people = await database.read(lambda transaction: remembered_people(transaction, 10))
-    assert [one.person for one in people] == ["U1"]
+    assert [one["person"] for one in people] == ["U1"]
     [words] = await database.read(lambda transaction: worded(transaction, [said]))
     assert words.people == {"U1"}
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import StoreError
-from daemon.memory.admin.job_admin import JobAdmin
 from daemon.memory.admin.overview import check_file, survey
-from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
+from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, JobAdmin, Retried
 from daemon.memory.database import open_database
 from daemon.memory.database.schema import SCHEMA
 from daemon.memory.queues.conversations import Conversations
@@ -41,16 +40,16 @@ def lease(path: Path, table: str) -> None:
 
 async def test_messages_and_posts_are_listed_by_state_and_time_and_found_by_id_and_ts(path: Path) -> None:
     async with admin_of(path) as admin:
-        assert [found.state for found in await admin.messages(None, 100)] == list(reversed(INBOX_STATES))
-        assert [found.id for found in await admin.messages("dead", 100)] == [message_in("dead")]
+        assert [found["state"] for found in await admin.messages(None, 100)] == list(reversed(INBOX_STATES))
+        assert [found["id"] for found in await admin.messages("dead", 100)] == [message_in("dead")]
         assert len(await admin.messages(None, 3)) == 3
         found = await admin.message(message_in("dead"))
-        assert found.body == WORDS
+        assert found["body"] == WORDS
         assert await admin.message("6.5") == found
         assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
         (post,) = await admin.posts("unknown", 100)
-        assert await admin.post(str(post.seq)) == await admin.post(post_in("unknown")) == post
-        assert post.last is True
+        assert await admin.post(str(post["seq"])) == await admin.post(post_in("unknown")) == post
+        assert post["last"] is True
         with pytest.raises(StoreError, match="no message x"):
             await admin.message("x")
         with pytest.raises(StoreError, match="no post x"):
@@ -81,7 +80,7 @@ async def test_a_retried_message_is_claimed_as_a_new_one(tmp_path: Path) -> None
         async with open_database(path, clock, create=False) as database:
             before = await Admin(database, clock, "ada").retry_message(message_in(state))
             claim = await Conversations(database, clock, WORKER).claim_next()
-        assert before.state == state
+        assert before["state"] == state
         assert claim is not None, state
         assert [(heard.id, heard.perception.received_ms, heard.attempts) for heard in claim.messages] == [
             (message_in(state), clock.now_ms(), 1)
@@ -155,9 +154,9 @@ async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(t
 
 async def test_rows_whose_lease_has_lapsed_are_retried_and_dropped(path: Path) -> None:
     async with admin_of(path) as admin:
-        assert (await admin.retry_message(message_in("claimed"))).state == "claimed"
+        assert (await admin.retry_message(message_in("claimed")))["state"] == "claimed"
         assert await admin.retry_post(post_in("sending")) is Retried.LOOKED_UP_FIRST
-        assert (await admin.drop_post(post_in("sending"))).state == "sending"
+        assert (await admin.drop_post(post_in("sending")))["state"] == "sending"
     assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("claimed")) == "new"
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("sending")) == "dropped"
     with opened(path) as connection:
@@ -180,8 +179,8 @@ async def test_dead_jobs_are_retried_or_dropped_by_number(path: Path) -> None:
         )
     async with open_database(path, FakeClock(auto=True), create=False) as database:
         admin = JobAdmin(database, FakeClock(auto=True), "ada")
-        assert [found.seq for found in await admin.jobs("dead", 9)] == [2, 1]
-        assert (await admin.retry(1)).faults == 2
+        assert [found["seq"] for found in await admin.jobs("dead", 9)] == [2, 1]
+        assert (await admin.retry(1))["faults"] == 2
         await admin.drop(2)
         for wrong in (1, 2, 3):
             with pytest.raises(StoreError):
@@ -233,8 +232,8 @@ async def test_a_survey_counts_rows_and_gives_the_age_of_the_oldest(path: Path) 
     assert seen.outbox == dict.fromkeys(sorted(OUTBOX_STATES), 1)
     assert seen.jobs == {"ready": 1}
     assert (seen.oldest_inbox_ms, seen.oldest_outbox_ms, seen.oldest_job_ms) == (NOW, NOW, NOW)
-    assert (seen.spent.calls, seen.spent.tokens_in, seen.spent.cost_usd) == (1, 10, 0.25)
-    assert later.spent.calls == 0
+    assert (seen.spent["calls"], seen.spent["tokens_in"], seen.spent["cost_usd"]) == (1, 10, 0.25)
+    assert later.spent["calls"] == 0
     assert sorted((found.gone, found.alive) for found in seen.daemons) == [(False, True), (True, False)]
     assert sorted((found.silent, found.alive) for found in later.daemons) == [(True, False), (True, False)]
     assert THOUGHT not in repr(seen)

@@ -16,10 +16,11 @@ from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, SoulError, StoreError
 from daemon.core.telemetry.redaction import Redactor
 from daemon.core.tempo import DISK
-from daemon.memory.admin.nights import KeptRun, night_faults
+from daemon.memory.admin.nights import night_faults
 from daemon.memory.admin.overview import FailedAnswers, FileCheck, Overview, check_file, failed_answers, survey
-from daemon.memory.admin.tool_admin import RecordedTool, recorded_tools
+from daemon.memory.admin.tool_admin import recorded_tools
 from daemon.memory.database import Database
+from daemon.memory.records import Row
 from daemon.soul import Soul, find_souls_directory, load_souls
 
 
@@ -73,9 +74,9 @@ class StoreRows:
 
     seen: Overview
     failed: FailedAnswers | None
-    nights: tuple[KeptRun, ...]
+    nights: list[Row]
     parked: int
-    tools: tuple[RecordedTool, ...]
+    tools: list[Row]
 
 
 def souls_of(settings: Settings) -> tuple[Soul, ...]:
@@ -137,7 +138,7 @@ _CHECKS: Final = defaultdict[str, list[tuple[Check, bool]]](list)
 def check(name: str, *, quick: bool = False) -> Callable[[Callable[[Premises], Finding | Iterable[Finding]]], Check]:
     """Make a check of a function that finds something or nothing, under a name.
 
-    The `quick` ones ask no other machine and read no rows; a running daemon makes them, too.
+    The `quick` ones contact no machine and read no rows. A running daemon makes them, too.
     """
 
     def decorate(function: Callable[[Premises], Finding | Iterable[Finding]]) -> Check:

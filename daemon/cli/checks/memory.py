@@ -136,14 +136,12 @@ def stuck(_: Premises, store: StoreRows) -> list[Finding]:
 def unhosted(at: Premises, store: StoreRows) -> Iterator[Finding]:
     """Report work for souls that no running daemon hosts any more."""
     for one in store.seen.unhosted:
-        kinds = {"messages": one.messages, "notes": one.notes, "posts": one.posts, "jobs": one.jobs}
+        kinds = {"messages": one["messages"], "notes": one["notes"], "posts": one["posts"], "jobs": one["jobs"]}
         waiting = ", ".join(f"{count} {what}" for what, count in kinds.items() if count)
-        where = f"no running daemon hosts {one.soul} in {one.workspace}"
-        fix = (
-            f"add {one.soul} to SOUL_SOULS of a daemon and restart it; or drop what waits with soul queue inbox drop, "
-        )
-        fix += "soul queue outbox drop and soul queue jobs drop"
-        yield warn(f"{where}; {waiting} wait, for {age(at.now_ms, one.oldest_ms)}", fix)
+        where = f"no running daemon hosts {one['soul']} in {one['workspace']}"
+        fix = f"add {one['soul']} to SOUL_SOULS of a daemon and restart it; or drop what waits with "
+        fix += "soul queue inbox drop, soul queue outbox drop and soul queue jobs drop"
+        yield warn(f"{where}; {waiting} wait, for {age(at.now_ms, one['oldest_ms'])}", fix)
 
 
 @check_rows("answers")
@@ -211,7 +209,9 @@ def mirror(at: Premises, _: StoreRows) -> list[Finding]:
 def nights(_: Premises, store: StoreRows) -> Iterator[Finding]:
     """Report the newest failed nights, and memories that are left alone."""
     for one in store.nights:
-        yield warn(f"{one.id} failed for {one.audience}: {one.error}", "see the log; the next night tries again")
+        yield warn(
+            f"{one['id']} failed for {one['audience']}: {one['error']}", "see the log; the next night tries again"
+        )
     if store.parked:
         fix = "see `soul memory runs` and `soul memory verify`"
         yield warn(f"{store.parked} memories are left alone, since a part failed at them three times", fix)

@@ -94,11 +94,11 @@ def recorded(at: Premises, store: StoreRows) -> Iterator[Finding]:
         servers = _servers(at.settings)
     except ConfigError:
         return  # the check above says so
-    changed = sorted({one.name for one in store.tools if one.changed_ms is not None})
+    changed = sorted({one["name"] for one in store.tools if one["changed_ms"] is not None})
     if servers and changed:
         said = "say something else of themselves than at their first sight; each use asks for a click"
         yield warn(f"{', '.join(changed)} {said}", f"if you trust the change: soul tools accept {' '.join(changed)}")
-    writing = {one.server for one in store.tools if one.writes}
+    writing = {one["server"] for one in store.tools if one["writes"]}
     open_to_all = [name for name, server in servers.items() if name in writing and not server.approvers]
     if open_to_all and not at.settings.approvers:
         found = f"tools of {', '.join(open_to_all)} change things, and every user may allow that to the soul by a click"

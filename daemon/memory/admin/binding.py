@@ -7,7 +7,7 @@ from daemon.core.perception import ConversationKey, Place
 from daemon.core.questions import BoundThread, News
 from daemon.core.sessions import CodeSession
 from daemon.memory.admin.schedule_admin import find_conversation, last_person
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.bound_threads import (
     BindingRefused,
     bind,
@@ -37,47 +37,41 @@ class BindingOrder:
 class BindingAdmin(AuditedChanges):
     """The binding of threads by the admin `actor`."""
 
-    async def bind(self, session: CodeSession, name: str, *, everybody: bool) -> BindingOrder:
+    @one_write
+    async def bind(self, transaction: Transaction, session: CodeSession, name: str, *, everybody: bool) -> BindingOrder:
         """Bind the conversation `name` (`find_conversation`), or ask the session's owner. Raises BindingRefused."""
         now = self._clock.now_ms()
+        where = await holder_of(transaction, await find_conversation(transaction, name))
+        await _require_bindable(transaction, session, where)
+        if session.person:
+            await have_bound(
+                transaction,
+                where,
+                News.BIND,
+                session=session.id,
+                owner=session.person,
+                everybody=everybody,
+                now=now,
+            )
+        else:
+            bound = BoundThread(str(where), session.id, "", everybody, now)
+            await bind(transaction, bound, now)
+            await say_of_binding(
+                transaction, bound, "bound_by_admin_all" if everybody else "bound_by_admin", now, to=""
+            )
+        await self._record(transaction, "session.bind", session.id, f"to {where}")
+        return BindingOrder(session.name, str(where), everybody, not session.person)
 
-        async def unit(transaction: Transaction) -> BindingOrder:
-            where = await holder_of(transaction, await find_conversation(transaction, name))
-            await _require_bindable(transaction, session, where)
-            if session.person:
-                await have_bound(
-                    transaction,
-                    where,
-                    News.BIND,
-                    session=session.id,
-                    owner=session.person,
-                    everybody=everybody,
-                    now=now,
-                )
-            else:
-                bound = BoundThread(str(where), session.id, "", everybody, now)
-                await bind(transaction, bound, now)
-                await say_of_binding(
-                    transaction, bound, "bound_by_admin_all" if everybody else "bound_by_admin", now, to=""
-                )
-            await self._record(transaction, "session.bind", session.id, f"to {where}")
-            return BindingOrder(session.name, str(where), everybody, not session.person)
-
-        return await self._database.write(unit)
-
-    async def unbind(self, session: CodeSession) -> BindingOrder:
+    @one_write
+    async def unbind(self, transaction: Transaction, session: CodeSession) -> BindingOrder:
         """End a session's binding, with a line in its thread. Raises BindingRefused and StoreError."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> BindingOrder:
-            bound = await bound_to(transaction, session.id)
-            if bound is None:
-                raise BindingRefused(f"{session.name} is bound to no thread", hint="see `soul sessions --json`")
-            await end_binding(transaction, bound, "bound_ended", now, to=bound.person)
-            await self._record(transaction, "session.unbind", session.id, f"from {bound.conversation}")
-            return BindingOrder(session.name, bound.conversation, bound.everybody, bound=False)
-
-        return await self._database.write(unit)
+        bound = await bound_to(transaction, session.id)
+        if bound is None:
+            raise BindingRefused(f"{session.name} is bound to no thread", hint="see `soul sessions --json`")
+        await end_binding(transaction, bound, "bound_ended", now, to=bound.person)
+        await self._record(transaction, "session.unbind", session.id, f"from {bound.conversation}")
+        return BindingOrder(session.name, bound.conversation, bound.everybody, bound=False)
 
 
 async def _require_bindable(transaction: Transaction, session: CodeSession, where: ConversationKey) -> None:
@@ -119,31 +113,28 @@ class Handing(AuditedChanges):
 
         return await self._database.read(unit)
 
-    async def hand_over(self, name: str, to: str) -> HandedOver:
+    @one_write
+    async def hand_over(self, transaction: Transaction, name: str, to: str) -> HandedOver:
         """Hand the thread of the conversation `name` (`find_conversation`) to a hosted soul. Raises HandoffRefused."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> HandedOver:
-            where = await find_conversation(transaction, name)
-            row = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=str(where))
-            assert row is not None  # found in this very transaction
-            if row["handed_to"]:
-                theirs = f"{row['handed_to']}{str(where).removeprefix(where.soul)}"
-                raise HandoffRefused(f"{where} was handed to {row['handed_to']} before", hint=f"hand over {theirs}")
-            if row["lease_owner"] and row["lease_until"] > now:
-                raise HandoffRefused(f"{where.soul} is answering in {where}", hint="try again once it has answered")
-            await transaction.run(  # a cycle that hangs there can't be committed any more
-                "UPDATE conversations SET fence = fence + 1, lease_owner = '', lease_until = 0 WHERE id = :id",
-                id=str(where),
-            )
-            post = await transaction.one(
-                "SELECT reply_to FROM outbox WHERE conversation = :id AND reply_to <> '' ORDER BY seq DESC LIMIT 1",
-                id=str(where),
-            )
-            recipient = await last_person(transaction, where)
-            handoff = Handoff(to, recipient, post["reply_to"] if post else where.thread)
-            await hand_over(transaction, where, handoff, now)
-            await self._record(transaction, "conversation.handed", str(where), f"to {to}")
-            return HandedOver(str(where), where.soul, to, now)
-
-        return await self._database.write(unit)
+        where = await find_conversation(transaction, name)
+        row = await transaction.one("SELECT * FROM conversations WHERE id = :id", id=str(where))
+        assert row is not None  # found in this very transaction
+        if row["handed_to"]:
+            theirs = f"{row['handed_to']}{str(where).removeprefix(where.soul)}"
+            raise HandoffRefused(f"{where} was handed to {row['handed_to']} before", hint=f"hand over {theirs}")
+        if row["lease_owner"] and row["lease_until"] > now:
+            raise HandoffRefused(f"{where.soul} is answering in {where}", hint="try again once it has answered")
+        await transaction.run(  # a cycle that hangs there can't be committed any more
+            "UPDATE conversations SET fence = fence + 1, lease_owner = '', lease_until = 0 WHERE id = :id",
+            id=str(where),
+        )
+        post = await transaction.one(
+            "SELECT reply_to FROM outbox WHERE conversation = :id AND reply_to <> '' ORDER BY seq DESC LIMIT 1",
+            id=str(where),
+        )
+        recipient = await last_person(transaction, where)
+        handoff = Handoff(to, recipient, post["reply_to"] if post else where.thread)
+        await hand_over(transaction, where, handoff, now)
+        await self._record(transaction, "conversation.handed", str(where), f"to {to}")
+        return HandedOver(str(where), where.soul, to, now)

@@ -1,17 +1,17 @@
 """A soul's permissions to write unasked: who granted them, what was written, and the admin's decisions."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.authority import Function, Level
 from daemon.core.errors import StoreError
-from daemon.core.initiative import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, State, state_of
+from daemon.core.initiative import DAY_MS, MOST_IN_A_THREAD, MOST_UNASKED, QuietHours, state_of
 from daemon.core.perception import ConversationKey
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.user_models import zone_in
 from daemon.memory.queues.invitations import ARRIVED, decide_invitation, standing_of
+from daemon.memory.records import Row
 from daemon.memory.senses.readings import tell_of_level
 from daemon.memory.stream.authority import authority_of, decide_level
 
@@ -29,89 +29,53 @@ _LISTED: Final = f"""
 """  # noqa: S608 - constants
 
 
-@dataclass(frozen=True, slots=True)
-class ListedInvitation:
-    """The permission for one user, or for the threads of a channel. Times are in ms, UTC.
+async def list_invitations(database: Database, soul: str, now: int, quiet: QuietHours) -> list[Row]:
+    """Return the permissions of all users whom a soul knows, and of channels with a decision. Raises StoreError.
 
     `sent_today` counts unasked posts within a day, except promises and posts that never arrived. `next_ms` is the first
     moment for another one, None if time alone doesn't allow it.
     """
 
-    who: str
-    state: State
-    how: str
-    granted_by: str
-    until_ms: int | None
-    day_limit: int
-    sent_today: int
-    next_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class SaidUnasked:
-    """An unasked post, without its words. `unwanted`: a user said so."""
-
-    at_ms: int
-    who: str
-    person: str
-    conversation: str
-    promised: bool
-    unwanted: bool
-
-
-async def list_invitations(database: Database, soul: str, now: int, quiet: QuietHours) -> tuple[ListedInvitation, ...]:
-    """Return the permissions of all users whom a soul knows, and of channels with a decision. Raises StoreError."""
-
-    async def unit(transaction: Transaction) -> tuple[ListedInvitation, ...]:
+    async def unit(transaction: Transaction) -> list[Row]:
         rows = await transaction.rows(_LISTED, soul=soul)
-        return tuple([await _listed(transaction, soul, row, now, quiet) for row in rows])
+        return [await _listed(transaction, soul, row, now, quiet) for row in rows]
 
     return await database.read(unit)
 
 
-async def said_unasked(database: Database, soul: str, most: int) -> tuple[SaidUnasked, ...]:
-    """Return a soul's newest unasked posts, oldest first. Raises StoreError."""
+async def said_unasked(database: Database, soul: str, most: int) -> list[Row]:
+    """Return a soul's newest unasked posts, oldest first, without their words. Raises StoreError."""
     rows = await database.rows(
-        "SELECT * FROM initiatives WHERE soul = :soul ORDER BY seq DESC LIMIT :most", soul=soul, most=most
+        """
+        SELECT at_ms, who, person, conversation, promised, disliked AS unwanted FROM initiatives WHERE soul = :soul
+        ORDER BY seq DESC LIMIT :most
+        """,
+        soul=soul,
+        most=most,
     )
-    return tuple(
-        SaidUnasked(
-            row["at_ms"],
-            row["who"],
-            row["person"],
-            row["conversation"],
-            bool(row["promised"]),
-            bool(row["disliked"]),
-        )
-        for row in reversed(rows)
-    )
+    flags = ("promised", "unwanted")
+    return [{**dict(row), **{name: bool(row[name]) for name in flags}} for row in reversed(rows)]
 
 
 class InvitationChanges(AuditedChanges):
     """The permissions to write unasked, set by the admin `actor`. Only users can invite a soul to write to them."""
 
-    async def allow(self, soul: str, who: str) -> None:
+    @one_write
+    async def allow(self, transaction: Transaction, soul: str, who: str) -> None:
         """Let a soul write unasked in the threads of a channel. Raises StoreError."""
+        found = await _channels(transaction, soul, who)
+        if not found and await _people(transaction, soul, who):
+            raise StoreError(
+                f"only {who} can invite {soul} to write to them",
+                hint="they write `follow up on` to it in a direct message; an admin allows channels alone",
+            )
+        await self._decide(transaction, soul, who, found, invited=True)
 
-        async def unit(transaction: Transaction) -> None:
-            found = await _channels(transaction, soul, who)
-            if not found and await _people(transaction, soul, who):
-                raise StoreError(
-                    f"only {who} can invite {soul} to write to them",
-                    hint="they write `follow up on` to it in a direct message; an admin allows channels alone",
-                )
-            await self._decide(transaction, soul, who, found, invited=True)
-
-        await self._database.write(unit)
-
-    async def deny(self, soul: str, who: str) -> None:
+    @one_write
+    async def deny(self, transaction: Transaction, soul: str, who: str) -> None:
         """Forbid unasked messages to a user or in a channel, except promised ones. Raises StoreError."""
-
-        async def unit(transaction: Transaction) -> None:
-            found = (*await _channels(transaction, soul, who), *await _people(transaction, soul, who))
-            await self._decide(transaction, soul, who, found, invited=False)
-
-        await self._database.write(unit)
+        found = (*await _channels(transaction, soul, who), *await _people(transaction, soul, who))
+        await self._decide(transaction, soul, who, found, invited=False)
 
     async def _decide(
         self, transaction: Transaction, soul: str, who: str, workspaces: tuple[str, ...], *, invited: bool
@@ -153,9 +117,7 @@ async def _people(transaction: Transaction, soul: str, who: str) -> tuple[str, .
     return tuple(row["workspace"] for row in rows)
 
 
-async def _listed(
-    transaction: Transaction, soul: str, row: sqlite3.Row, now: int, quiet: QuietHours
-) -> ListedInvitation:
+async def _listed(transaction: Transaction, soul: str, row: sqlite3.Row, now: int, quiet: QuietHours) -> Row:
     workspace, who = row["workspace"], row["who"]
     state, sent, next_ms = state_of(row["state"], row["until_ms"], now), 0, None
     if row["decided"]:
@@ -176,16 +138,16 @@ async def _listed(
             zone = await zone_in(transaction, workspace, who)
             standing = await standing_of(transaction, ConversationKey(soul, workspace, ""), who, now)
             next_ms = standing.next_ms(now, lambda at: quiet.over(at, zone))
-    return ListedInvitation(
-        who,
-        state,
-        row["how"],
-        row["granted_by"],
-        row["until_ms"] if row["until_ms"] > now else None,
-        MOST_IN_A_THREAD if row["is_channel"] else MOST_UNASKED,
-        sent,
-        next_ms,
-    )
+    return {
+        "who": who,
+        "state": state,
+        "how": row["how"],
+        "granted_by": row["granted_by"],
+        "until_ms": row["until_ms"] if row["until_ms"] > now else None,
+        "day_limit": MOST_IN_A_THREAD if row["is_channel"] else MOST_UNASKED,
+        "sent_today": sent,
+        "next_ms": next_ms,
+    }
 
 
 LONGEST_WHY: Final = 400
@@ -194,17 +156,14 @@ LONGEST_WHY: Final = 400
 class AuthorityChanges(AuditedChanges):
     """The levels of authority, set by the admin `actor`."""
 
-    async def set(self, soul: str, function: Function, level: Level, why: str) -> Level:
+    @one_write
+    async def set(self, transaction: Transaction, soul: str, function: Function, level: Level, why: str) -> Level:
         """Set a function's level and restart its counts. Return the level before. Raises StoreError."""
         if not why.strip() or len(why) > LONGEST_WHY:
             raise StoreError("the reason is missing or too long", hint=f"say why in at most {LONGEST_WHY} characters")
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Level:
-            before = (await authority_of(transaction, soul)).level(function)
-            await decide_level(transaction, soul, function, level, why=why.strip(), by=self._actor, now=now)
-            await tell_of_level(transaction, soul, function, level, now)
-            await self._record(transaction, "mind.authority", f"{soul} {function}", f"{before} to {level}")
-            return before
-
-        return await self._database.write(unit)
+        before = (await authority_of(transaction, soul)).level(function)
+        await decide_level(transaction, soul, function, level, why=why.strip(), by=self._actor, now=now)
+        await tell_of_level(transaction, soul, function, level, now)
+        await self._record(transaction, "mind.authority", f"{soul} {function}", f"{before} to {level}")
+        return before

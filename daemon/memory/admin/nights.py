@@ -1,13 +1,13 @@
 """Consolidation as an admin sees it: its runs, the memories it skips, undo, and a check of memory.db."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.consolidation.undo import Undone, undo
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -17,7 +17,7 @@ from daemon.memory.knowledge.records.ledger import broken_at, digest_of
 from daemon.memory.knowledge.records.links import turn_seq
 from daemon.memory.knowledge.records.store import content_of, get_any
 from daemon.memory.knowledge.turn_index import content_of_turn
-from daemon.memory.records import read_row
+from daemon.memory.records import Row
 from daemon.memory.retrieval.reconcile import difference
 from daemon.memory.retrieval.sources import queued
 from daemon.memory.retrieval.vector_file import VectorFile, VectorsDamaged
@@ -26,34 +26,11 @@ from daemon.memory.retrieval.vectors import FILE
 _MOST_FAULTS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRun:
-    """A row of `consolidations`. `did` counts changed memories by part, `tokens` are input and output."""
+async def list_runs(database: Database, limit: int, *, slot: tuple[str, str, int] | None = None) -> list[Row]:
+    """Return the newest runs, of all slots or of one (soul, workspace, time in ms).
 
-    id: str
-    soul: str
-    workspace: str
-    slot_ms: int
-    audience: str
-    state: str
-    did: Mapping[str, int]
-    tokens: int
-    error: str
-    began_ms: int
-    ended_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ParkedMemory:
-    """A memory that a part of consolidation skips after too many failures."""
-
-    id: str
-    part: str
-    reason: str
-
-
-async def list_runs(database: Database, limit: int, *, slot: tuple[str, str, int] | None = None) -> tuple[KeptRun, ...]:
-    """Return the newest runs, of all slots or of one (soul, workspace, time in ms)."""
+    `did` counts changed memories by part, `tokens` are input and output.
+    """
     soul, workspace, slot_ms = slot or ("", "", 0)
     rows = await database.rows(
         """
@@ -66,15 +43,20 @@ async def list_runs(database: Database, limit: int, *, slot: tuple[str, str, int
         slot_ms=slot_ms,
         limit=limit,
     )
-    return tuple(read_row(KeptRun, row, did=json.loads) for row in rows)
+    return [_run(row) for row in rows]
 
 
-async def parked_memories(database: Database, limit: int) -> tuple[ParkedMemory, ...]:
+def _run(row: sqlite3.Row) -> Row:
+    return {**dict(row), "did": json.loads(row["did"])}
+
+
+async def parked_memories(database: Database, limit: int) -> list[Row]:
+    """Return the memories that a part of consolidation skips after too many failures."""
     rows = await database.rows(
         "SELECT object AS id, part, reason FROM consolidation_items WHERE parked = 1 ORDER BY id, part LIMIT :limit",
         limit=limit,
     )
-    return tuple(read_row(ParkedMemory, row) for row in rows)
+    return [dict(row) for row in rows]
 
 
 async def minds(database: Database, souls: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -108,7 +90,7 @@ async def is_begun(database: Database, soul: str, workspace: str, slot_ms: int) 
     return row is not None
 
 
-async def night_faults(database: Database) -> tuple[tuple[KeptRun, ...], int]:
+async def night_faults(database: Database) -> tuple[list[Row], int]:
     """Return the newest runs of their audiences that failed, and the number of skipped memories."""
     rows = await database.rows(
         f"""
@@ -119,20 +101,17 @@ async def night_faults(database: Database) -> tuple[tuple[KeptRun, ...], int]:
         """  # noqa: S608 - a constant
     )
     parked = await database.one("SELECT count(*) AS n FROM consolidation_items WHERE parked = 1")
-    return tuple(read_row(KeptRun, row, did=json.loads) for row in rows), int(parked["n"]) if parked else 0
+    return [_run(row) for row in rows], int(parked["n"]) if parked else 0
 
 
 class NightAdmin(AuditedChanges):
-    async def undo(self, run: str) -> Undone:
+    @one_write
+    async def undo(self, transaction: Transaction, run: str) -> Undone:
         """Undo a run. Raises StoreError if the run doesn't exist or can't be undone."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Undone:
-            done = await undo(transaction, run, now)
-            await self._record(transaction, "memory.undo", run)
-            return done
-
-        return await self._database.write(unit)
+        done = await undo(transaction, run, now)
+        await self._record(transaction, "memory.undo", run)
+        return done
 
 
 _AT_ONCE: Final = 200

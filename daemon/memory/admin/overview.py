@@ -21,29 +21,17 @@ from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
 from daemon.memory.queues.alarms import Alarm, open_alarms
 from daemon.memory.queues.claims import is_recent
 from daemon.memory.queues.presence import SILENT_MS
-from daemon.memory.records import read_row
+from daemon.memory.records import Row
 from daemon.memory.stream.authority import UnfitSoul, unfit_souls
-
-
-@dataclass(frozen=True, slots=True)
-class UnhostedSoul:
-    """The waiting work of a soul. `messages` includes due events, `notes` are those of souls, `oldest_ms` is in ms."""
-
-    soul: str
-    workspace: str
-    messages: int
-    notes: int
-    posts: int
-    jobs: int
-    oldest_ms: int
 
 
 async def unhosted_souls(
     transaction: Transaction, hosted: Iterable[tuple[str, str]], workspaces: Iterable[str]
-) -> tuple[UnhostedSoul, ...]:
+) -> list[Row]:
     """Return the souls with waiting work that no daemon hosts, in workspaces with a live daemon.
 
-    `hosted` are the hosted souls with their workspaces. Without a daemon, a workspace has none.
+    `hosted` are the hosted souls with their workspaces. Without a daemon, a workspace has none. `messages` includes due
+    events, `notes` are those of souls.
     """
     rows = await transaction.rows(
         """
@@ -61,7 +49,7 @@ async def unhosted_souls(
     )
     served, by = set(hosted), set(workspaces)
     lost = [row for row in rows if row["workspace"] in by and (row["soul"], row["workspace"]) not in served]
-    return tuple(read_row(UnhostedSoul, row) for row in lost)
+    return [dict(row) for row in lost]
 
 
 _COUNTED_AT_ONCE = 20_000
@@ -103,32 +91,6 @@ class LiveDaemon:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
-    """The model calls since a time. `unpriced` counts those whose highest possible cost is in `cost_usd`."""
-
-    calls: int
-    failed: int
-    tokens_in: int
-    tokens_cached: int
-    tokens_out: int
-    cost_usd: float
-    unpriced: int
-
-
-@dataclass(frozen=True, slots=True)
-class CatchUpState:
-    """A soul's progress in reading Slack's history up to a ts. The counts are 0 while no catch-up runs."""
-
-    soul: str
-    workspace: str
-    up_to: str
-    rooms: int
-    rooms_read: int
-    threads: int
-    threads_read: int
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """The rows of the queues by state, the oldest waiting row of each queue, and all faults.
 
@@ -144,12 +106,12 @@ class Overview:
     oldest_inbox_ms: int | None
     oldest_outbox_ms: int | None
     oldest_job_ms: int | None
-    catch_up: tuple[CatchUpState, ...]
+    catch_up: list[Row]
     dead_intentions: int
-    spent: Spending
+    spent: Row
     weak_models: tuple[ModelHabit, ...]
     faulty_files: tuple[FaultyFile, ...]
-    unhosted: tuple[UnhostedSoul, ...]
+    unhosted: list[Row]
     alarms: tuple[Alarm, ...]
     in_words: tuple[UnfitSoul, ...]
     schema: int
@@ -267,7 +229,8 @@ async def _number(transaction: Transaction, sql: str) -> int | None:
     return None if row is None or row[0] is None else int(row[0])
 
 
-async def _catch_up(transaction: Transaction) -> tuple[CatchUpState, ...]:
+async def _catch_up(transaction: Transaction) -> list[Row]:
+    """Return each soul's progress in reading Slack's history up to a ts. Without a catch-up the counts are 0."""
     rows = await transaction.rows(
         """
         SELECT s.soul, s.workspace, coalesce(w.ts, '') AS up_to,
@@ -281,10 +244,11 @@ async def _catch_up(transaction: Transaction) -> tuple[CatchUpState, ...]:
         GROUP BY s.soul, s.workspace, w.ts ORDER BY s.soul, s.workspace
         """
     )
-    return tuple(read_row(CatchUpState, row) for row in rows)
+    return [dict(row) for row in rows]
 
 
-async def _spending(transaction: Transaction, since_ms: int) -> Spending:
+async def _spending(transaction: Transaction, since_ms: int) -> Row:
+    """Return the calls since a time. `unpriced` counts those whose highest possible cost is in `cost_usd`."""
     row = await transaction.one(
         """
         SELECT count(*) AS calls, coalesce(sum(outcome <> 'ok'), 0) AS failed,
@@ -296,7 +260,7 @@ async def _spending(transaction: Transaction, since_ms: int) -> Spending:
         since=since_ms,
     )
     assert row is not None  # an aggregate always has a row
-    return read_row(Spending, row)
+    return dict(row)
 
 
 def _daemon(row: sqlite3.Row, now_ms: int, database: Database) -> LiveDaemon:

@@ -1,19 +1,19 @@
-"""Messages and posts, as an admin lists, retries and drops them, with entries in the audit log."""
+"""Messages, posts and background jobs, as an admin lists, retries and drops them, with entries in the audit log."""
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.core.errors import StoreError
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
-from daemon.memory.records import read_row
+from daemon.memory.records import Row
 
 INBOX_STATES = ("new", "claimed", "answered", "ignored", "withdrawn", "stale", "dead", "dropped")
 OUTBOX_STATES = ("drafting", "pending", "sending", "sent", "unknown", "expired", "dead", "dropped")
+JOB_STATES = ("ready", "running", "done", "dead")
 _INBOX_RETRIED = frozenset({"dead", "ignored", "stale", "dropped"})
 _INBOX_DROPPED = frozenset({"new", "claimed", "dead", "ignored", "stale"})
 _OUTBOX_RETRIED = frozenset({"pending", "unknown", "dead", "expired", "dropped"})
@@ -26,59 +26,6 @@ SETTLED_POSTS = ("dead", "unknown", "expired", "dropped")
 """The states of posts that can be retried many at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class InboxRow:
-    """A message of the inbox. Times are in ms, UTC, `body` is the user's text."""
-
-    id: str
-    state: str
-    reason: str
-    author: str
-    name: str
-    place: str
-    audience: str
-    conversation: str
-    source: str
-    attempts: int
-    revision: int
-    received_ms: int
-    settled_ms: int | None
-    answered_by: str | None
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxRow:
-    """A post of the outbox.
-
-    `id` is its key, `platform_ts` Slack's ts of the message or its draft. `faults` counts unforeseen failures. A daemon
-    is sending the post until `lease_until` (ms).
-    """
-
-    seq: int
-    id: str
-    state: str
-    reason: str
-    conversation: str
-    part: int
-    last: bool
-    recipient: str
-    reply_to: str
-    audience: str
-    platform_ts: str | None
-    attempts: int
-    created_ms: int
-    settled_ms: int | None
-    body: str
-    faults: int
-    lease_until: int
-    nod: str
-
-    def has_lapsed(self, now_ms: int) -> bool:
-        """Return True if no daemon is sending the post: it rests between two tries, or its daemon died."""
-        return self.state == "sending" and self.lease_until <= now_ms
-
-
 class Retried(StrEnum):
     """The daemon's next step for a retried post."""
 
@@ -87,7 +34,7 @@ class Retried(StrEnum):
 
 
 class Admin(AuditedChanges):
-    async def messages(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[InboxRow, ...]:
+    async def messages(self, state: str | None, limit: int, since_ms: int = 0) -> list[Row]:
         """Return the newest messages, of one state or of all, settled or received since a time."""
         states = (state,) if state else INBOX_STATES
         rows = await self._database.read(
@@ -95,61 +42,55 @@ class Admin(AuditedChanges):
                 reading, "inbox", states, "received_ms", limit, since=("coalesce(settled_ms, received_ms)", since_ms)
             )
         )
-        return tuple(read_row(InboxRow, row) for row in rows)
+        return [dict(row) for row in rows]
 
-    async def message(self, name: str) -> InboxRow:
+    async def message(self, name: str) -> Row:
         """Return one message by its id or ts. Raises StoreError if none or several match."""
         return await self._database.read(lambda transaction: _find_message(transaction, name))
 
-    async def retry_message(self, name: str, *, force: bool = False) -> InboxRow:
+    @one_write
+    async def retry_message(self, transaction: Transaction, name: str, *, force: bool = False) -> Row:
         """Queue a message for a reply again, and return the row before.
 
         Raises StoreError if it waits, is in work, was deleted, or (without `force`) was answered.
         """
         now = self._clock.now_ms()
+        found = await _find_message(transaction, name)
+        if found["state"] == "answered" and not force:
+            raise StoreError(f"{found['id']} has a reply", hint="repeat with --force for a second reply")
+        lapsed = found["state"] == "claimed" and not await _is_worked_on(transaction, found, now)
+        if found["state"] not in _INBOX_RETRIED | {"answered"} and not lapsed:
+            raise _no_retry(found)
+        await _require_text(transaction, "inbox", found["id"])
+        # It counts as received live and now, or it would be stale again at once.
+        await transaction.run(
+            """
+            UPDATE inbox SET state = 'new', aside = 0, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
+                   answered_by = NULL, source = 'live', received_ms = :now WHERE id = :id
+            """,
+            now=now,
+            id=found["id"],
+        )
+        await self._record(transaction, "inbox.retry", found["id"], _before(found, source=found["source"]))
+        return found
 
-        async def unit(transaction: Transaction) -> InboxRow:
-            found = await _find_message(transaction, name)
-            if found.state == "answered" and not force:
-                raise StoreError(f"{found.id} has a reply", hint="repeat with --force for a second reply")
-            lapsed = found.state == "claimed" and not await _is_worked_on(transaction, found, now)
-            if found.state not in _INBOX_RETRIED | {"answered"} and not lapsed:
-                raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
-            await _require_text(transaction, "inbox", found.id)
-            # It counts as received live and now, or it would be stale again at once.
-            await transaction.run(
-                """
-                UPDATE inbox SET state = 'new', aside = 0, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
-                       answered_by = NULL, source = 'live', received_ms = :now WHERE id = :id
-                """,
-                now=now,
-                id=found.id,
-            )
-            await self._record(transaction, "inbox.retry", found.id, _before(found, source=found.source))
-            return found
-
-        return await self._database.write(unit)
-
-    async def drop_message(self, name: str) -> InboxRow:
+    @one_write
+    async def drop_message(self, transaction: Transaction, name: str) -> Row:
         """Leave a message without a reply for good, and return the row before. Raises StoreError if it is settled."""
         now = self._clock.now_ms()
+        found = await _find_message(transaction, name)
+        if found["state"] not in _INBOX_DROPPED:
+            raise StoreError(f"{found['id']} is {found['state']} already", hint="nothing to do")
+        await transaction.run(
+            "UPDATE inbox SET state = 'dropped', aside = 0, reason = :reason, settled_ms = :now WHERE id = :id",
+            reason=f"dropped by {self._actor}",
+            now=now,
+            id=found["id"],
+        )
+        await self._record(transaction, "inbox.drop", found["id"], _before(found))
+        return found
 
-        async def unit(transaction: Transaction) -> InboxRow:
-            found = await _find_message(transaction, name)
-            if found.state not in _INBOX_DROPPED:
-                raise StoreError(f"{found.id} is {found.state} already", hint="nothing to do")
-            await transaction.run(
-                "UPDATE inbox SET state = 'dropped', aside = 0, reason = :reason, settled_ms = :now WHERE id = :id",
-                reason=f"dropped by {self._actor}",
-                now=now,
-                id=found.id,
-            )
-            await self._record(transaction, "inbox.drop", found.id, _before(found))
-            return found
-
-        return await self._database.write(unit)
-
-    async def posts(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[OutboxRow, ...]:
+    async def posts(self, state: str | None, limit: int, since_ms: int = 0) -> list[Row]:
         """Return the newest posts, of one state or of all, settled or created since a time."""
         states = (state,) if state else OUTBOX_STATES
         rows = await self._database.read(
@@ -157,64 +98,58 @@ class Admin(AuditedChanges):
                 reading, "outbox", states, "seq", limit, since=("coalesce(settled_ms, created_ms)", since_ms)
             )
         )
-        return tuple(_outbox_row(row) for row in rows)
+        return [_outbox_row(row) for row in rows]
 
-    async def post(self, name: str) -> OutboxRow:
+    async def post(self, name: str) -> Row:
         """Return one post by its key or number. Raises StoreError if there is none."""
         return await self._database.read(lambda transaction: _find_post(transaction, name))
 
-    async def retry_post(self, name: str, *, blindly: bool = False) -> Retried:
+    @one_write
+    async def retry_post(self, transaction: Transaction, name: str, *, blindly: bool = False) -> Retried:
         """Queue a failed post again, or end its pause.
 
         Unless `blindly`, the daemon first looks in Slack's history for a post that may have been sent. Raises
         StoreError if the post was sent or is being sent.
         """
         now = self._clock.now_ms()
+        found = await _find_post(transaction, name)
+        if found["state"] not in _OUTBOX_RETRIED and not _has_lapsed(found, now):
+            raise _no_retry(found)
+        await _require_text(transaction, "outbox", found["id"])
+        look = (found["state"] in ("unknown", "sending") or found["faults"] > 0) and not blindly
+        await transaction.run(
+            """
+            UPDATE outbox SET state = :state, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
+                   created_ms = :now, lease_owner = '', lease_until = 0, fence = fence + 1,
+                   faults = 0, draft_tries = 0, doubted_ms = NULL WHERE seq = :seq
+            """,
+            state="sending" if look else "pending",
+            now=now,
+            seq=found["seq"],
+        )
+        await self._record(transaction, "outbox.retry", found["id"], _before(found, blindly=blindly))
+        return Retried.LOOKED_UP_FIRST if look else Retried.SENT_AGAIN
 
-        async def unit(transaction: Transaction) -> Retried:
-            found = await _find_post(transaction, name)
-            if found.state not in _OUTBOX_RETRIED and not found.has_lapsed(now):
-                raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
-            await _require_text(transaction, "outbox", found.id)
-            look = (found.state in ("unknown", "sending") or found.faults > 0) and not blindly
-            await transaction.run(
-                """
-                UPDATE outbox SET state = :state, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
-                       created_ms = :now, lease_owner = '', lease_until = 0, fence = fence + 1,
-                       faults = 0, draft_tries = 0, doubted_ms = NULL WHERE seq = :seq
-                """,
-                state="sending" if look else "pending",
-                now=now,
-                seq=found.seq,
-            )
-            await self._record(transaction, "outbox.retry", found.id, _before(found, blindly=blindly))
-            return Retried.LOOKED_UP_FIRST if look else Retried.SENT_AGAIN
-
-        return await self._database.write(unit)
-
-    async def drop_post(self, name: str) -> OutboxRow:
+    @one_write
+    async def drop_post(self, transaction: Transaction, name: str) -> Row:
         """Give up a post for good, and return the row before. Raises StoreError if it can't be dropped any more."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> OutboxRow:
-            found = await _find_post(transaction, name)
-            if found.state not in _OUTBOX_DROPPED and not found.has_lapsed(now):
-                working = found.state in ("drafting", "sending")
-                hint = "wait until the daemon is done with it" if working else "nothing to do"
-                raise StoreError(f"{found.id} is {found.state}; it can't be dropped", hint=hint)
-            await transaction.run(
-                """
-                UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now, fence = fence + 1
-                WHERE seq = :seq
-                """,
-                reason=f"dropped by {self._actor}",
-                now=now,
-                seq=found.seq,
-            )
-            await self._record(transaction, "outbox.drop", found.id, _before(found))
-            return found
-
-        return await self._database.write(unit)
+        found = await _find_post(transaction, name)
+        if found["state"] not in _OUTBOX_DROPPED and not _has_lapsed(found, now):
+            working = found["state"] in ("drafting", "sending")
+            hint = "wait until the daemon is done with it" if working else "nothing to do"
+            raise StoreError(f"{found['id']} is {found['state']}; it can't be dropped", hint=hint)
+        await transaction.run(
+            """
+            UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now, fence = fence + 1
+            WHERE seq = :seq
+            """,
+            reason=f"dropped by {self._actor}",
+            now=now,
+            seq=found["seq"],
+        )
+        await self._record(transaction, "outbox.drop", found["id"], _before(found))
+        return found
 
 
 async def newest(
@@ -245,18 +180,24 @@ async def newest(
     return sorted(found, key=lambda row: -row[order])[:limit]
 
 
-def _before(found: InboxRow | OutboxRow, **more: object) -> str:
-    return json.dumps({"state": found.state, "reason": found.reason, "attempts": found.attempts, **more})
+def _before(found: Row, **more: object) -> str:
+    return json.dumps({"state": found["state"], "reason": found["reason"], "attempts": found["attempts"], **more})
 
 
-def _why_no_retry(state: str) -> str:
-    if state == "withdrawn":
-        return "its author deleted it"
-    return "nothing to do: it was sent" if state == "sent" else "nothing to do: the daemon works on it"
+def _has_lapsed(found: Row, now_ms: int) -> bool:
+    """Return True if no daemon is sending the post: it rests between two tries, or its daemon died."""
+    return bool(found["state"] == "sending" and found["lease_until"] <= now_ms)
 
 
-async def _is_worked_on(transaction: Transaction, found: InboxRow, now: int) -> bool:
-    row = await transaction.one("SELECT lease_until FROM conversations WHERE id = :id", id=found.conversation)
+def _no_retry(found: Row) -> StoreError:
+    state = found["state"]
+    hint = "nothing to do: it was sent" if state == "sent" else "nothing to do: the daemon works on it"
+    said = f"{found['id']} is {state}; nothing to retry"
+    return StoreError(said, hint="its author deleted it" if state == "withdrawn" else hint)
+
+
+async def _is_worked_on(transaction: Transaction, found: Row, now: int) -> bool:
+    row = await transaction.one("SELECT lease_until FROM conversations WHERE id = :id", id=found["conversation"])
     return row is not None and row["lease_until"] > now
 
 
@@ -265,7 +206,7 @@ async def _require_text(transaction: Transaction, table: str, row_id: str) -> No
         raise StoreError(f"the text of {row_id} was deleted because of its age", hint="see SOUL_QUEUE_TEXT_DAYS")
 
 
-async def _find_message(transaction: Transaction, name: str) -> InboxRow:
+async def _find_message(transaction: Transaction, name: str) -> Row:
     rows = await transaction.rows("SELECT * FROM inbox WHERE id = :name", name=name)
     rows = rows or await transaction.rows("SELECT * FROM inbox WHERE ts = :name LIMIT 5", name=name)
     if not rows:
@@ -273,10 +214,10 @@ async def _find_message(transaction: Transaction, name: str) -> InboxRow:
     if len(rows) > 1:
         ids = ", ".join(row["id"] for row in rows)
         raise StoreError(f"{name} matches several messages: {ids}", hint="give the whole id")
-    return read_row(InboxRow, rows[0])
+    return dict(rows[0])
 
 
-async def _find_post(transaction: Transaction, name: str) -> OutboxRow:
+async def _find_post(transaction: Transaction, name: str) -> Row:
     row = await transaction.one("SELECT * FROM outbox WHERE id = :name", name=name)
     if row is None and _NUMBER.fullmatch(name):
         row = await transaction.one("SELECT * FROM outbox WHERE seq = :seq", seq=int(name))
@@ -285,5 +226,68 @@ async def _find_post(transaction: Transaction, name: str) -> OutboxRow:
     return _outbox_row(row)
 
 
-def _outbox_row(row: sqlite3.Row) -> OutboxRow:
-    return read_row(OutboxRow, row, last=bool)
+def _outbox_row(row: sqlite3.Row) -> Row:
+    return {**dict(row), "last": bool(row["last"])}
+
+
+class JobAdmin(AuditedChanges):
+    async def jobs(self, state: str | None, limit: int, since_ms: int = 0) -> list[Row]:
+        """Return the newest jobs, of one state or of all, settled or created since a time."""
+        rows = await self._database.rows(
+            """
+            SELECT * FROM jobs WHERE (:state IS NULL OR state = :state) AND coalesce(settled_ms, created_ms) >= :since
+            ORDER BY seq DESC LIMIT :limit
+            """,
+            state=state,
+            limit=limit,
+            since=since_ms,
+        )
+        return [dict(row) for row in rows]
+
+    @one_write
+    async def retry(self, transaction: Transaction, seq: int) -> Row:
+        """Queue a dead job again, and return the row before. Raises StoreError if not dead or already replaced."""
+        found = await _find_job(transaction, seq)
+        if found["state"] != "dead":
+            raise StoreError(f"job {seq} is {found['state']}; nothing to retry", hint="see `soul queue jobs list`")
+        newer = await transaction.one(
+            """
+            SELECT 1 FROM jobs WHERE conversation = :conversation AND kind = :kind AND state IN ('ready', 'running')
+            """,
+            conversation=found["conversation"],
+            kind=found["kind"],
+        )
+        if newer is not None:
+            raise StoreError(f"a newer job does the work of job {seq}", hint=f"soul queue jobs drop {seq}")
+        await transaction.run(
+            """
+            UPDATE jobs SET state = 'ready', reason = '', attempts = 0, faults = 0, not_before = 0,
+                   settled_ms = NULL, fence = fence + 1 WHERE seq = :seq
+            """,
+            seq=seq,
+        )
+        await self._record(transaction, "jobs.retry", str(seq), found["kind"])
+        return found
+
+    @one_write
+    async def drop(self, transaction: Transaction, seq: int) -> Row:
+        """Give up a dead job for good, and return the row before. Raises StoreError if the job isn't dead."""
+        now = self._clock.now_ms()
+        found = await _find_job(transaction, seq)
+        if found["state"] != "dead":
+            raise StoreError(f"job {seq} is {found['state']}; only a dead one is dropped", hint="nothing to do")
+        await transaction.run(
+            "UPDATE jobs SET state = 'done', reason = :reason, settled_ms = :now WHERE seq = :seq",
+            reason=f"dropped by {self._actor}",
+            now=now,
+            seq=seq,
+        )
+        await self._record(transaction, "jobs.drop", str(seq), found["kind"])
+        return found
+
+
+async def _find_job(transaction: Transaction, seq: int) -> Row:
+    row = await transaction.one("SELECT * FROM jobs WHERE seq = :seq", seq=seq)
+    if row is None:
+        raise StoreError(f"there is no job {seq}", hint="see `soul queue jobs list`")
+    return dict(row)

@@ -13,18 +13,7 @@ from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, Core, Episode, F
 from daemon.memory.knowledge.records.links import Link, Relation, links_from, links_to, turn_seq
 from daemon.memory.knowledge.records.store import UnreadableRecord, get_any, select
 from daemon.memory.reader_codes import record_heard_by
-from daemon.memory.records import as_json, read_row
-
-
-@dataclass(frozen=True, slots=True)
-class RememberedPerson:
-    """The counts of a user's messages, valid facts, and all records about them."""
-
-    person: str
-    messages: int
-    facts: int
-    records: int
-    last_ms: int
+from daemon.memory.records import Row, as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +25,8 @@ class FactWithEvidence:
     evidence: tuple[Link, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedThing:
-    """A record or a turn, and its links in both directions."""
-
-    id: str
-    kind: str
-    soul: str
-    workspace: str
-    audience: str
-    channel: str
-    person: str
-    trust: str
-    significance: int | None
-    at_ms: int
-    text: str
-    links: tuple[Link, ...]
-
-
-async def remembered_people(transaction: Transaction, limit: int) -> tuple[RememberedPerson, ...]:
-    """Return the users with memories, the one who spoke last first."""
+async def remembered_people(transaction: Transaction, limit: int) -> list[Row]:
+    """Return the users with memories, the one who spoke last first, with counts of their messages and records."""
     rows = await transaction.rows(
         """
         SELECT person, sum(messages) AS messages, sum(facts) AS facts, sum(records) AS records, max(last_ms) AS last_ms
@@ -70,7 +41,7 @@ async def remembered_people(transaction: Transaction, limit: int) -> tuple[Remem
         """,
         limit=limit,
     )
-    return tuple(read_row(RememberedPerson, row) for row in rows)
+    return [dict(row) for row in rows]
 
 
 async def facts_about(transaction: Transaction, people: Sequence[str]) -> list[Fact]:
@@ -126,52 +97,29 @@ async def facts_for(transaction: Transaction, where: ConversationKey, readers: R
     return tuple([await _with_evidence(transaction, one) for one in found])
 
 
-async def remembered_thing(transaction: Transaction, name: str) -> RememberedThing:
-    """Return a record or a turn by its id. Raises StoreError."""
+async def remembered_thing(transaction: Transaction, name: str) -> Row:
+    """Return a record or a turn by its id, with its links in both directions. Raises StoreError."""
     links = (*await links_from(transaction, name), *await links_to(transaction, name))
     if (seq := turn_seq(name)) is not None:
         row = await transaction.one(
             """
-            SELECT t.*, c.soul, c.workspace, c.channel FROM turns t JOIN conversations c ON c.id = t.conversation
+            SELECT 'turn' AS kind, c.soul, c.workspace, t.audience, c.channel, t.author AS person, '' AS trust,
+                   NULL AS significance, t.said_ms AS at_ms, t.body AS text
+            FROM turns t JOIN conversations c ON c.id = t.conversation
             WHERE t.seq = :seq AND (t.speaker = 'soul') = :own
             """,
             seq=seq,
             own=name.startswith("TL"),
         )
         if row is not None:
-            return RememberedThing(
-                id=name,
-                kind="turn",
-                soul=row["soul"],
-                workspace=row["workspace"],
-                audience=row["audience"],
-                channel=row["channel"],
-                person=row["author"],
-                trust="",
-                significance=None,
-                at_ms=row["said_ms"],
-                text=row["body"],
-                links=links,
-            )
+            return {"id": name, **dict(row), "links": links}
     record = await get_any(transaction, name)
     if isinstance(record, UnreadableRecord):
         raise StoreError(f"{name} can't be read", hint="run `soul memory verify`")
     if record is None:
         raise StoreError(f"there is no memory {name}", hint="`soul memory passport export` writes all with their ids")
-    return RememberedThing(
-        id=name,
-        kind=record.kind,
-        soul=record.soul,
-        workspace=record.workspace,
-        audience=str(record.audience),
-        channel=record.channel,
-        person=record.person,
-        trust=record.trust,
-        significance=record.significance,
-        at_ms=record.at_ms,
-        text=record.text,
-        links=links,
-    )
+    of = ("kind", "soul", "workspace", "audience", "channel", "person", "trust", "significance", "at_ms", "text")
+    return {"id": name, **{key: getattr(record, key) for key in of}, "links": links}
 
 
 async def _spoke(transaction: Transaction, rows: list[sqlite3.Row], person: str) -> bool:

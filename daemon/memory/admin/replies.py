@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.library import StoredReply
 from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.jobs import enqueue_job
-from daemon.memory.records import read_row
+from daemon.memory.records import Row
 
 _OPEN = ("new", "claimed")
 
@@ -133,24 +132,8 @@ class Backlog:
         return {row["queue"]: row["waiting"] for row in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedReply:
-    """A user's feedback on one reply (its post's `key`), which also counts for its `memories`."""
-
-    key: str
-    soul: str
-    conversation: str
-    author: str
-    value: str
-    how: str
-    why: str
-    given_ms: int
-    reply: str
-    memories: tuple[str, ...] = ()
-
-
-async def list_feedback(database: Database, limit: int, *, bad_only: bool = False) -> list[JudgedReply]:
-    """Return users' feedback on replies, newest first. Raises StoreError."""
+async def list_feedback(database: Database, limit: int, *, bad_only: bool = False) -> list[Row]:
+    """Return users' feedback on replies, newest first, with the memories for which it counts. Raises StoreError."""
     rows = await database.rows(
         """
         SELECT o.id AS key, o.soul, o.conversation, f.author, f.value, f.how, f.why, f.given_ms, o.body AS reply,
@@ -162,4 +145,4 @@ async def list_feedback(database: Database, limit: int, *, bad_only: bool = Fals
         bad_only=bad_only,
         limit=limit,
     )
-    return [read_row(JudgedReply, row, memories=lambda ids: tuple(sorted(json.loads(ids)))) for row in rows]
+    return [{**dict(row), "memories": sorted(json.loads(row["memories"]))} for row in rows]

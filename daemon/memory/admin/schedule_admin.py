@@ -9,16 +9,17 @@ from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Place, Readers
 from daemon.core.sensing import PERSON
 from daemon.memory.admin.queue_admin import newest
-from daemon.memory.audit import AuditedChanges
+from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.mind.allowing import PartsOf, allow
 from daemon.memory.mind.goal_changes import MOST_OPEN, GoalChange, close_goal, has_room, store_goal, the_same_goals
-from daemon.memory.mind.listing import ListedGoal, goal_named
+from daemon.memory.mind.listing import goal_named
 from daemon.memory.queues.approvals import Approval, close_question
 from daemon.memory.queues.intention_rows import IN_MIND, Intention, NewIntention
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.stops import is_being_posted
+from daemon.memory.records import Row
 from daemon.memory.senses.readings import tell_of_goal
 from daemon.memory.stream.authority import OF_THE_MIND, settle_proposal
 from daemon.memory.thought_parts import StoredThought
@@ -48,54 +49,48 @@ class Agenda(AuditedChanges):
         found = map(Intention.from_row, rows)
         return tuple(replace(one, content="") if one.slot.startswith(IN_MIND) else one for one in found)
 
-    async def schedule(self, conversation: ConversationKey, new: NewIntention, most: int) -> Intention:
+    @one_write
+    async def schedule(
+        self, transaction: Transaction, conversation: ConversationKey, new: NewIntention, most: int
+    ) -> Intention:
         """Schedule an intention. An empty `behalf` becomes the user who wrote there last. Raises StoreError."""
         now = self._clock.now_ms()
+        room = await transaction.one("SELECT place, audience FROM conversations WHERE id = :id", id=str(conversation))
+        assert room is not None  # conversations are never deleted
+        refused = await store_intentions(
+            transaction,
+            conversation=conversation,
+            place=Place(room["place"]),
+            audience=Audience.parse(room["audience"]),
+            intentions=(replace(new, behalf=new.behalf or await last_person(transaction, conversation)),),
+            now=now,
+            most=most,
+            shared_out=False,
+        )
+        if refused:
+            raise StoreError(refused[0], hint="see `soul schedule list`")
+        row = await transaction.one(
+            "SELECT * FROM intentions WHERE conversation = :id AND slot = :slot AND state = 'waiting'",
+            id=str(conversation),
+            slot=new.slot,
+        )
+        assert row is not None  # stored in this very transaction
+        await self._record(transaction, "schedule.add", row["id"], f"in {conversation}")
+        return Intention.from_row(row)
 
-        async def unit(transaction: Transaction) -> Intention:
-            room = await transaction.one(
-                "SELECT place, audience FROM conversations WHERE id = :id", id=str(conversation)
-            )
-            assert room is not None  # conversations are never deleted
-            refused = await store_intentions(
-                transaction,
-                conversation=conversation,
-                place=Place(room["place"]),
-                audience=Audience.parse(room["audience"]),
-                intentions=(replace(new, behalf=new.behalf or await last_person(transaction, conversation)),),
-                now=now,
-                most=most,
-                shared_out=False,
-            )
-            if refused:
-                raise StoreError(refused[0], hint="see `soul schedule list`")
-            row = await transaction.one(
-                "SELECT * FROM intentions WHERE conversation = :id AND slot = :slot AND state = 'waiting'",
-                id=str(conversation),
-                slot=new.slot,
-            )
-            assert row is not None  # stored in this very transaction
-            await self._record(transaction, "schedule.add", row["id"], f"in {conversation}")
-            return Intention.from_row(row)
-
-        return await self._database.write(unit)
-
-    async def cancel(self, name: str) -> Intention:
+    @one_write
+    async def cancel(self, transaction: Transaction, name: str) -> Intention:
         """Cancel a waiting intention by its id, and return the row before. Raises StoreError if it isn't waiting."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Intention:
-            row = await transaction.one("SELECT * FROM intentions WHERE id = :id", id=name)
-            if row is None:
-                raise StoreError(f"there is no intention {name}", hint="see `soul schedule list`")
-            found = Intention.from_row(row)
-            if found.state != "waiting":
-                raise StoreError(f"{name} is {found.state} already", hint="nothing to do")
-            await cancel_intentions(transaction, ConversationKey.parse(found.conversation), (found.id,), now)
-            await self._record(transaction, "schedule.cancel", name)
-            return found
-
-        return await self._database.write(unit)
+        row = await transaction.one("SELECT * FROM intentions WHERE id = :id", id=name)
+        if row is None:
+            raise StoreError(f"there is no intention {name}", hint="see `soul schedule list`")
+        found = Intention.from_row(row)
+        if found.state != "waiting":
+            raise StoreError(f"{name} is {found.state} already", hint="nothing to do")
+        await cancel_intentions(transaction, ConversationKey.parse(found.conversation), (found.id,), now)
+        await self._record(transaction, "schedule.cancel", name)
+        return found
 
     async def approvals(self, state: str | None, limit: int) -> tuple[Approval, ...]:
         """Return the newest questions for permission, of one state or of all."""
@@ -103,46 +98,40 @@ class Agenda(AuditedChanges):
         rows = await self._database.read(lambda reading: newest(reading, "approvals", states, "created_ms", limit))
         return tuple(map(Approval.from_row, rows))
 
-    async def refuse(self, name: str) -> Approval:
+    @one_write
+    async def refuse(self, transaction: Transaction, name: str) -> Approval:
         """Refuse a waiting question, and return the row before. Raises StoreError if it is decided or being posted."""
         now = self._clock.now_ms()
+        row = await transaction.one("SELECT * FROM approvals WHERE id = :id", id=name)
+        if row is None:
+            raise StoreError(f"there is no question {name}", hint="see `soul approvals list`")
+        found = Approval.from_row(row)
+        if found.state != "waiting":
+            raise StoreError(f"{name} is {found.state} already", hint=_why_no_refusal(found.state))
+        if await is_being_posted(transaction, found.id):
+            raise StoreError(f"{name} is being posted at this moment", hint="try again in a few seconds")
+        if found.tool.startswith(OF_THE_MIND):
+            await settle_proposal(transaction, name, "refused", self._actor, now)
+        else:
+            await close_question(transaction, found, "refused", by=self._actor, now=now)
+        await self._record(transaction, "approval.refused", name)
+        return found
 
-        async def unit(transaction: Transaction) -> Approval:
-            row = await transaction.one("SELECT * FROM approvals WHERE id = :id", id=name)
-            if row is None:
-                raise StoreError(f"there is no question {name}", hint="see `soul approvals list`")
-            found = Approval.from_row(row)
-            if found.state != "waiting":
-                raise StoreError(f"{name} is {found.state} already", hint=_why_no_refusal(found.state))
-            if await is_being_posted(transaction, found.id):
-                raise StoreError(f"{name} is being posted at this moment", hint="try again in a few seconds")
-            if found.tool.startswith(OF_THE_MIND):
-                await settle_proposal(transaction, name, "refused", self._actor, now)
-            else:
-                await close_question(transaction, found, "refused", by=self._actor, now=now)
-            await self._record(transaction, "approval.refused", name)
-            return found
-
-        return await self._database.write(unit)
-
-    async def approve(self, name: str, parts_of: PartsOf) -> tuple[str, Sequence[str]]:
+    @one_write
+    async def approve(self, transaction: Transaction, name: str, parts_of: PartsOf) -> tuple[str, Sequence[str]]:
         """Apply a thought's proposal. Return its field and its parts' refusals. Raises StoreError if it is gone."""
         now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> tuple[str, Sequence[str]]:
-            row = await transaction.one("SELECT * FROM approvals WHERE id = :id", id=name)
-            if row is None:
-                raise StoreError(f"there is no proposal {name}", hint="`soul approvals list` shows what waits")
-            if not row["tool"].startswith(OF_THE_MIND):
-                raise StoreError(f"only those who were asked can approve {name}", hint="they click in Slack")
-            if row["state"] != "waiting":
-                raise StoreError(f"{name} is {row['state']} already", hint="nothing to do")
-            allowed = await allow(transaction, row["arguments"], parts_of, now)
-            await settle_proposal(transaction, name, "used", self._actor, now)
-            await self._record(transaction, "approval.approved", name)
-            return allowed
-
-        return await self._database.write(unit)
+        row = await transaction.one("SELECT * FROM approvals WHERE id = :id", id=name)
+        if row is None:
+            raise StoreError(f"there is no proposal {name}", hint="`soul approvals list` shows what waits")
+        if not row["tool"].startswith(OF_THE_MIND):
+            raise StoreError(f"only those who were asked can approve {name}", hint="they click in Slack")
+        if row["state"] != "waiting":
+            raise StoreError(f"{name} is {row['state']} already", hint="nothing to do")
+        allowed = await allow(transaction, row["arguments"], parts_of, now)
+        await settle_proposal(transaction, name, "used", self._actor, now)
+        await self._record(transaction, "approval.approved", name)
+        return allowed
 
 
 async def find_conversation(transaction: Transaction, name: str) -> ConversationKey:
@@ -214,53 +203,47 @@ class NewGoal:
 
 
 class AdminsGoals(AuditedChanges):
-    async def add(self, conversation: ConversationKey, new: NewGoal) -> ListedGoal:
+    @one_write
+    async def add(self, transaction: Transaction, conversation: ConversationKey, new: NewGoal) -> Row:
         """Add a goal for all readers of a conversation. Raises StoreError if the daemon's checks forbid it."""
         _require_text("goal", new.goal)
         _require_length("reason", new.why)
         now = self._clock.now_ms()
+        room = await transaction.one("SELECT audience FROM conversations WHERE id = :id", id=str(conversation))
+        assert room is not None  # conversations are never deleted
+        await _require_person(transaction, conversation, new.behalf)
+        audience = Audience.parse(room["audience"])
+        # the admin writes the goal for all readers there, guests included
+        readers = Readers(audience, members_only=False)
+        made = StoredThought("", conversation, audience, readers, person=new.behalf, now=now)
+        change = GoalChange("add", new.goal.strip(), "", new.priority, new.due_ms, new.why.strip())
+        if known := await the_same_goals(transaction, change.goal, made):
+            raise StoreError(f"{known[0]['id']} says the same and is open", hint="nothing to do")
+        if not await has_room(transaction, conversation, audience, now):
+            hint = "close one with `soul mind goals done` or `soul mind goals drop`"
+            raise StoreError(f"{MOST_OPEN} goals are open for {audience}, and no more fit", hint=hint)
+        name = await store_goal(transaction, change, made)
+        await self._record(transaction, "goal.add", f"{conversation.soul} {name}", f"in {conversation}")
+        return await goal_named(transaction, conversation.soul, name, now)
 
-        async def unit(transaction: Transaction) -> ListedGoal:
-            room = await transaction.one("SELECT audience FROM conversations WHERE id = :id", id=str(conversation))
-            assert room is not None  # conversations are never deleted
-            await _require_person(transaction, conversation, new.behalf)
-            audience = Audience.parse(room["audience"])
-            # the admin writes the goal for all readers there, guests included
-            readers = Readers(audience, members_only=False)
-            made = StoredThought("", conversation, audience, readers, person=new.behalf, now=now)
-            change = GoalChange("add", new.goal.strip(), "", new.priority, new.due_ms, new.why.strip())
-            if known := await the_same_goals(transaction, change.goal, made):
-                raise StoreError(f"{known[0]['id']} says the same and is open", hint="nothing to do")
-            if not await has_room(transaction, conversation, audience, now):
-                hint = "close one with `soul mind goals done` or `soul mind goals drop`"
-                raise StoreError(f"{MOST_OPEN} goals are open for {audience}, and no more fit", hint=hint)
-            name = await store_goal(transaction, change, made)
-            await self._record(transaction, "goal.add", f"{conversation.soul} {name}", f"in {conversation}")
-            return await goal_named(transaction, conversation.soul, name, now)
-
-        return await self._database.write(unit)
-
+    @one_write
     async def close(
-        self, soul: str, names: Sequence[str], state: Literal["done", "abandoned"], why: str
-    ) -> tuple[ListedGoal, ...]:
+        self, transaction: Transaction, soul: str, names: Sequence[str], state: Literal["done", "abandoned"], why: str
+    ) -> tuple[Row, ...]:
         """Close open goals, all or none, and return the rows before. Raises StoreError if one isn't open or stale."""
         _require_length("reason", why)
         now = self._clock.now_ms()
 
         how = "completed by an admin" if state == "done" else "given up by an admin"
-
-        async def unit(transaction: Transaction) -> tuple[ListedGoal, ...]:
-            found = {one.id: one for one in [await goal_named(transaction, soul, name, now) for name in names]}
-            for before in found.values():
-                if before.state not in ("open", "stale"):
-                    raise StoreError(f"{before.id} is {before.state} already", hint="nothing to do")
-            for before in found.values():
-                await close_goal(transaction, soul, before.id, state, why=why.strip(), changed_by="", now=now)
-                await tell_of_goal(transaction, before.conversation, before.id, how, now)
-                await self._record(transaction, f"goal.{state}", f"{soul} {before.id}")
-            return tuple(found.values())
-
-        return await self._database.write(unit)
+        found = {one["id"]: one for one in [await goal_named(transaction, soul, name, now) for name in names]}
+        for before in found.values():
+            if before["state"] not in ("open", "stale"):
+                raise StoreError(f"{before['id']} is {before['state']} already", hint="nothing to do")
+        for before in found.values():
+            await close_goal(transaction, soul, before["id"], state, why=why.strip(), changed_by="", now=now)
+            await tell_of_goal(transaction, before["conversation"], before["id"], how, now)
+            await self._record(transaction, f"goal.{state}", f"{soul} {before['id']}")
+        return tuple(found.values())
 
 
 async def _require_person(transaction: Transaction, conversation: ConversationKey, who: str) -> None:

@@ -9,7 +9,7 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.expectations.settling import OpenPrediction, scores
-from daemon.memory.records import JSONObject, object_or_nothing
+from daemon.memory.records import Row, object_or_nothing
 from daemon.memory.thought_parts import came_before
 
 _ELSEWHERE: Final = 10  # newest open ones of an audience
@@ -113,46 +113,11 @@ def _scored(row: sqlite3.Row) -> ScoredPrediction:
 STATES: Final = ("open", "hit", "miss", "unresolved", "withdrawn")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPrediction:
-    """An expectation in a list. Its words are empty if they are gone. `due_ms` is None if it waits for exchanges."""
+async def list_predictions(database: Database, soul: str, conversation: str, state: str, limit: int) -> list[Row]:
+    """Return the newest expectations, oldest first, of a state or a conversation. Raises StoreError.
 
-    id: str
-    soul: str
-    conversation: str
-    audience: str
-    what: str
-    confidence: float
-    timeframe: str
-    check: JSONObject
-    made_ms: int
-    due_ms: int | None
-    state: str
-    scored_by: str | None
-    surprise: float | None
-    scored_ms: int | None
-    thought: str
-
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "ListedPrediction":
-        return cls(
-            **{name: row[name] for name in _PLAIN},
-            check=object_or_nothing(row["awaited"]),
-            due_ms=row["due_ms"] if row["exchanges"] is None else None,
-            scored_by=row["scored_by"] or None,
-        )
-
-
-_PLAIN: Final = (
-    *("id", "soul", "conversation", "audience", "what", "confidence", "timeframe", "made_ms", "state", "surprise"),
-    *("scored_ms", "thought"),
-)
-
-
-async def list_predictions(
-    database: Database, soul: str, conversation: str, state: str, limit: int
-) -> tuple[ListedPrediction, ...]:
-    """Return the newest expectations, oldest first, of a state or a conversation. Raises StoreError."""
+    The words of one are empty if they are gone. `due_ms` is None if it waits for exchanges.
+    """
     rows = await database.rows(
         f"""
         SELECT * FROM predictions WHERE soul = :soul {"AND +conversation = :conversation" if conversation else ""}
@@ -163,7 +128,15 @@ async def list_predictions(
         **({"conversation": conversation} if conversation else {}),
         **({"state": state} if state else {}),
     )
-    return tuple(map(ListedPrediction.from_row, reversed(rows)))
+    return [
+        {
+            **dict(row),
+            "check": object_or_nothing(row["awaited"]),
+            "due_ms": row["due_ms"] if row["exchanges"] is None else None,
+            "scored_by": row["scored_by"] or None,
+        }
+        for row in reversed(rows)
+    ]
 
 
 async def calibration(database: Database, soul: str, since_ms: int) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import Qualia, Sense, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, turn_id
 from daemon.memory.knowledge.records.store import put
-from daemon.memory.records import JSONObject, Speaks, as_json, json_object, read_row
+from daemon.memory.records import JSONObject, Row, Speaks, as_json, json_object
 from daemon.memory.worker_store import WorkerStore
 
 QUESTION_LAPSES_MS = 60 * 24 * 3_600_000
@@ -301,26 +301,6 @@ class PathStep:
     params: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TracedStep:
-    """A stored step of the perception handled under `trace_id`, at `at_ms` (milliseconds UTC).
-
-    `model` is the id of the model that replied to that perception, or empty.
-    """
-
-    seq: int
-    trace_id: str
-    at_ms: int
-    hop: int
-    act: str
-    origin: str
-    target: str
-    decided_by: str
-    reason: str
-    params: Mapping[str, object]
-    model: str
-
-
 async def store_path(
     transaction: Transaction, conversation: ConversationKey, trace_id: str, steps: Sequence[PathStep], now: int
 ) -> None:
@@ -340,8 +320,11 @@ async def store_path(
         )
 
 
-async def state_path(database: Database, conversation: ConversationKey, limit: int) -> tuple[TracedStep, ...]:
-    """Return the newest `limit` steps of a conversation, oldest first."""
+async def state_path(database: Database, conversation: ConversationKey, limit: int) -> list[Row]:
+    """Return the newest `limit` steps of a conversation, oldest first.
+
+    `model` is the id of the model that replied to that perception, or empty.
+    """
     rows = await database.rows(
         """
         SELECT s.*, coalesce((SELECT max(t.model) FROM turns t
@@ -351,4 +334,4 @@ async def state_path(database: Database, conversation: ConversationKey, limit: i
         id=str(conversation),
         limit=limit,
     )
-    return tuple(read_row(TracedStep, row, params=json.loads) for row in reversed(rows))
+    return [{**dict(row), "params": json.loads(row["params"])} for row in reversed(rows)]

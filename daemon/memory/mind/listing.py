@@ -1,6 +1,6 @@
 """A soul's goals (with those that thoughts propose) and documents, as admins and prompts see them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -14,7 +14,7 @@ from daemon.memory.mind.goal_changes import FIELD, USUAL_PRIORITY
 from daemon.memory.mind.present import who_spoke
 from daemon.memory.mind.self_model import NO_TEXT, OwnText, own_text
 from daemon.memory.people.readings import ADMINS_GOAL
-from daemon.memory.records import object_or_nothing
+from daemon.memory.records import Row, object_or_nothing
 
 PROPOSED: Final = "proposed"
 STATES: Final = ("open", "done", "abandoned", "stale", PROPOSED)
@@ -37,52 +37,6 @@ _HINT: Final = "list them with `soul mind goals`; what is proposed is settled by
 
 
 @dataclass(frozen=True, slots=True)
-class ListedGoal:
-    """A goal for an admin. Times are in ms UTC, or None.
-
-    `words_of` is the id by which its words are asked for, `reason_of` that of its reason. A proposed goal has the id of
-    its approval, shared by all goals that the approval would allow. It has no time, because that counts from the
-    approval.
-    """
-
-    id: str
-    soul: str
-    conversation: str
-    audience: str
-    behalf: str
-    goal: str
-    priority: float
-    state: str
-    follow_up: bool
-    due_ms: int | None
-    created_ms: int
-    touched_ms: int
-    closed_ms: int | None
-    why: str
-    thought: str
-    words_of: str
-    reason_of: str
-
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "ListedGoal":
-        """Read a row of `goals` with its state at a moment as `seen`."""
-        own = f"{ADMINS_GOAL}{row['seq']}"
-        return cls(
-            **{name: row[name] for name in _PLAIN},
-            state=row["seen"],
-            follow_up=bool(row["follow_up"]),
-            words_of=row["thought"] or own,
-            reason_of=row["changed_by"] or own,
-        )
-
-
-_PLAIN: Final = (
-    *("id", "soul", "conversation", "audience", "behalf", "goal", "priority", "due_ms", "created_ms", "touched_ms"),
-    *("closed_ms", "why", "thought"),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Which:
     """A filter for goals: the newest `most` of a soul, optionally of one `conversation` and `state`."""
 
@@ -92,18 +46,22 @@ class Which:
     most: int
 
 
-async def list_goals(database: Database, which: Which, now: int) -> tuple[ListedGoal, ...]:
-    """Return the newest goals, oldest first. Raises StoreError."""
+async def list_goals(database: Database, which: Which, now: int) -> list[Row]:
+    """Return the newest goals, oldest first. Raises StoreError.
 
-    async def unit(transaction: Transaction) -> list[ListedGoal]:
+    `words_of` is the id by which its words are asked for, `reason_of` that of its reason. A proposed goal has the id of
+    its approval, shared by all goals that the approval would allow, and no time, because that counts from the approval.
+    """
+
+    async def unit(transaction: Transaction) -> list[Row]:
         made = [] if which.state == PROPOSED else await _made(transaction, which, now)
         return [*made, *(await _proposed(transaction, which, now) if which.state in {"", PROPOSED} else ())]
 
-    found = sorted(await database.read(unit), key=lambda one: one.created_ms)
-    return tuple(found[-which.most :])
+    found = sorted(await database.read(unit), key=lambda one: one["created_ms"])
+    return found[-which.most :]
 
 
-async def _made(transaction: Transaction, which: Which, now: int) -> Sequence[ListedGoal]:
+async def _made(transaction: Transaction, which: Which, now: int) -> list[Row]:
     rows = await transaction.rows(
         f"""
         {_ROW} WHERE soul = :soul {"AND +conversation = :conversation" if which.conversation else ""}
@@ -112,81 +70,57 @@ async def _made(transaction: Transaction, which: Which, now: int) -> Sequence[Li
         now=now,
         **{name: value for name, value in asdict(which).items() if value},
     )
-    return tuple(map(ListedGoal.from_row, reversed(rows)))
+    return [_goal(row) for row in reversed(rows)]
 
 
-async def _proposed(transaction: Transaction, which: Which, now: int) -> Sequence[ListedGoal]:
+def _goal(row: sqlite3.Row) -> Row:
+    """Read a row of `goals` with its state at a moment as `seen`."""
+    own = f"{ADMINS_GOAL}{row['seq']}"
+    seen = {"state": row["seen"], "follow_up": bool(row["follow_up"])}
+    return {**dict(row), **seen, "words_of": row["thought"] or own, "reason_of": row["changed_by"] or own}
+
+
+async def _proposed(transaction: Transaction, which: Which, now: int) -> list[Row]:
     rows = await transaction.rows(f"{_WAITING} ORDER BY a.created_ms, a.id", soul=which.soul, now=now)
     here = (row for row in rows if which.conversation in {"", row["conversation"]})
     return [goal for row in here for goal in _added_by(row)]
 
 
-def _added_by(row: sqlite3.Row) -> Sequence[ListedGoal]:
+def _added_by(row: sqlite3.Row) -> list[Row]:
     """Return the goals that one proposal would add, without unreadable ones."""
     changes = object_or_nothing(row["output"]).get(FIELD)
     return [
-        ListedGoal(
-            **{name: row[name] for name in ("id", "soul", "conversation", "audience", "behalf", "thought")},
-            goal=goal,
-            priority=priority if isinstance(priority := one.get("priority"), int | float) else USUAL_PRIORITY,
-            state=PROPOSED,
-            follow_up=False,
-            due_ms=None,
-            created_ms=row["created_ms"],
-            touched_ms=row["created_ms"],
-            closed_ms=None,
-            why=why if isinstance(why := one.get("why"), str) else "",
-            words_of=row["thought"],
-            reason_of=row["thought"],
-        )
+        {
+            **dict(row),
+            "goal": goal,
+            "priority": priority if isinstance(priority := one.get("priority"), int | float) else USUAL_PRIORITY,
+            "state": PROPOSED,
+            "follow_up": False,
+            "due_ms": None,
+            "touched_ms": row["created_ms"],
+            "closed_ms": None,
+            "why": why if isinstance(why := one.get("why"), str) else "",
+            "words_of": row["thought"],
+            "reason_of": row["thought"],
+        }
         for one in (changes if isinstance(changes, list) else ())
         if isinstance(one, dict) and one.get("action") == "add" and isinstance(goal := one.get("goal"), str)
     ]
 
 
-async def goal_named(transaction: Transaction, soul: str, name: str, now: int) -> ListedGoal:
+async def goal_named(transaction: Transaction, soul: str, name: str, now: int) -> Row:
     """Return a goal of a soul by its id. Raises StoreError if there is none."""
     row = await transaction.one(f"{_ROW} WHERE soul = :soul AND id = :id", soul=soul, id=name.strip().upper(), now=now)
     if row is None:
         raise StoreError(f"{soul} has no goal {name[:40]!r}", hint=_HINT)
-    return ListedGoal.from_row(row)
+    return _goal(row)
 
 
 _MOST: Final = 10_000
 _NAMED: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPart:
-    """A change of a document. `audience` is empty for the soul's own documents."""
-
-    soul: str
-    workspace: str
-    audience: str
-    document: str
-    part: str
-    attribute: str
-    act: str
-    words: str
-    why: str
-    thought: str
-    conversation: str
-    at_ms: int
-    until_ms: int | None
-    in_force: bool
-
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "ListedPart":
-        return cls(**{name: row[name] for name in _PLAIN_DOCUMENT}, in_force=bool(row["newest"]))
-
-
-_PLAIN_DOCUMENT = (
-    *("soul", "workspace", "audience", "document", "part", "attribute", "act", "words", "why", "thought"),
-    *("conversation", "at_ms", "until_ms"),
-)
-
-
-async def document_parts(database: Database, soul: str, audience: str, now: int) -> Sequence[ListedPart]:
+async def document_parts(database: Database, soul: str, audience: str, now: int) -> list[Row]:
     """Return the parts in force of a soul's self and world models, for one audience or for all, oldest first.
 
     Raises StoreError, also for an audience that the soul never talked with.
@@ -203,10 +137,10 @@ async def document_parts(database: Database, soul: str, audience: str, now: int)
         now=now,
         most=_MOST,
     )
-    return [ListedPart.from_row(row) for row in rows]
+    return [_part(row) for row in rows]
 
 
-async def document_history(database: Database, soul: str, audience: str, limit: int) -> Sequence[ListedPart]:
+async def document_history(database: Database, soul: str, audience: str, limit: int) -> list[Row]:
     """Return the newest changes of a soul's documents, oldest first, of one audience or of all.
 
     Raises StoreError, also for an audience that the soul never talked with.
@@ -221,7 +155,11 @@ async def document_history(database: Database, soul: str, audience: str, limit: 
         audience=audience,
         most=limit,
     )
-    return [ListedPart.from_row(row) for row in reversed(rows)]
+    return [_part(row) for row in reversed(rows)]
+
+
+def _part(row: sqlite3.Row) -> Row:
+    return {**dict(row), "in_force": bool(row["newest"])}
 
 
 async def _require_audience(database: Database, soul: str, audience: str) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from daemon.core.errors import StoreError
 from daemon.core.pairing import KeyRights
 from daemon.core.sessions import Visibility
-from daemon.memory.audit import AuditedChanges, record_act
+from daemon.memory.audit import AuditedChanges, one_write, record_act
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.queues.memory_acts import Asker
@@ -43,8 +43,15 @@ class StoredKey:
 
 
 class KeyAdmin(AuditedChanges):
+    @one_write
     async def add(
-        self, person: str, visibility: Visibility, *, remember: bool = False, direct: bool = False
+        self,
+        transaction: Transaction,
+        person: str,
+        visibility: Visibility,
+        *,
+        remember: bool = False,
+        direct: bool = False,
     ) -> tuple[StoredKey, str]:
         """Add a key of a person, or of the admin if empty.
 
@@ -56,35 +63,28 @@ class KeyAdmin(AuditedChanges):
         if person and not _PERSON.fullmatch(person):
             raise StoreError(f"{person[:40]!r} is no Slack id", hint="give the person's id, as U012ABC")
         rights = KeyRights(visibility, remember, direct)
-
-        async def unit(transaction: Transaction) -> tuple[StoredKey, str]:
-            made = await make_key(transaction, new_key_id(), person, rights, self._clock.now_ms())
-            await self._record(transaction, "add key", made[0].id, person)
-            return made
-
-        return await self._database.write(unit)
+        made = await make_key(transaction, new_key_id(), person, rights, self._clock.now_ms())
+        await self._record(transaction, "add key", made[0].id, person)
+        return made
 
     async def list(self) -> list[StoredKey]:
         """Return all keys, newest first, including revoked ones. Raises StoreError."""
         return await self._database.read(_all)
 
-    async def revoke(self, id_: str) -> StoredKey:
+    @one_write
+    async def revoke(self, transaction: Transaction, id_: str) -> StoredKey:
         """Revoke a key. A revoked key stays unchanged. Raises StoreError if there is none."""
-
-        async def unit(transaction: Transaction) -> StoredKey:
-            changed = await transaction.one(
-                "UPDATE keys SET revoked_ms = :now WHERE id = :id AND revoked_ms IS NULL RETURNING id",
-                id=id_,
-                now=self._clock.now_ms(),
-            )
-            if changed:
-                await self._record(transaction, "revoke key", id_)
-            for one in await _all(transaction):
-                if one.id == id_:
-                    return one
-            raise StoreError(f"there is no key {id_[:40]}", hint="see `soul sessions keys list`")
-
-        return await self._database.write(unit)
+        changed = await transaction.one(
+            "UPDATE keys SET revoked_ms = :now WHERE id = :id AND revoked_ms IS NULL RETURNING id",
+            id=id_,
+            now=self._clock.now_ms(),
+        )
+        if changed:
+            await self._record(transaction, "revoke key", id_)
+        for one in await _all(transaction):
+            if one.id == id_:
+                return one
+        raise StoreError(f"there is no key {id_[:40]}", hint="see `soul sessions keys list`")
 
 
 def new_key_id() -> str:

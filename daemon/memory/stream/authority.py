@@ -9,7 +9,7 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
-from daemon.memory.records import as_json, conversation_columns, object_or_nothing
+from daemon.memory.records import Row, as_json, conversation_columns, object_or_nothing
 from daemon.memory.senses.readings import tell_of_fall
 from daemon.memory.thought_parts import StoredThought, came_before
 
@@ -21,35 +21,6 @@ MOST_REFUSED: Final = JUDGED // 4
 
 _TAKEN, _REFUSED = "0", "1"
 _HOUSE: Final = "house"
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionLevel:
-    """The level of a function, with its reason and the user who decided it.
-
-    `since_ms` is 0 if it was never changed. `parts` is how many of its newest `JUDGED` parts count towards the level,
-    `refused` how many of them were refused.
-    """
-
-    function: str
-    level: int
-    why: str
-    since_ms: int
-    by: str
-    parts: int
-    refused: int
-
-
-@dataclass(frozen=True, slots=True)
-class LevelChange:
-    """A change of a function's level. `by` is an admin, or `house` if the function fell."""
-
-    at_ms: int
-    function: str
-    before: int
-    level: int
-    by: str
-    why: str
 
 
 async def authority_of(transaction: Transaction, soul: str) -> Authority:
@@ -102,44 +73,45 @@ async def decide_level(
     await transaction.insert("mind_authority_history", **values, level_before=int(before), at_ms=now)
 
 
-async def levels_in_words(database: Database, soul: str) -> tuple[FunctionLevel, ...]:
-    """Return the level of each function of a soul, in the order of the functions. Raises StoreError."""
+async def levels_in_words(database: Database, soul: str) -> list[Row]:
+    """Return the level of each function of a soul, in the order of the functions. Raises StoreError.
 
-    async def unit(transaction: Transaction) -> tuple[FunctionLevel, ...]:
+    `since_ms` is 0 if it was never changed. `parts` is how many of its newest `JUDGED` parts count towards the level,
+    `refused` how many of them were refused.
+    """
+
+    async def unit(transaction: Transaction) -> list[Row]:
         rows = await transaction.rows("SELECT * FROM mind_authority WHERE soul = :soul", soul=soul)
         known = {row["function"]: row for row in rows}
         levels = await authority_of(transaction, soul)
-        return tuple(_listed(one, levels.level(one), known.get(one)) for one in Function)
+        return [_listed(one, levels.level(one), known.get(one)) for one in Function]
 
     return await database.read(unit)
 
 
-async def level_changes(database: Database, soul: str, function: str, most: int) -> tuple[LevelChange, ...]:
-    """Return the newest changes of a soul's levels, or of one function's, oldest first. Raises StoreError."""
+async def level_changes(database: Database, soul: str, function: str, most: int) -> list[Row]:
+    """Return the newest changes of a soul's levels, or of one function's, oldest first. Raises StoreError.
+
+    `by` is an admin, or `house` if the function fell.
+    """
     rows = await database.rows(
         """
-        SELECT * FROM mind_authority_history WHERE soul = :soul AND :function IN ('', function)
-        ORDER BY seq DESC LIMIT :most
+        SELECT at_ms, function, level_before AS before, level, decided_by AS by, why FROM mind_authority_history
+        WHERE soul = :soul AND :function IN ('', function) ORDER BY seq DESC LIMIT :most
         """,
         soul=soul,
         function=function,
         most=most,
     )
-    return tuple(_change(row) for row in reversed(rows))
+    return [{**dict(row), **{name: Level(row[name]) for name in ("before", "level")}} for row in reversed(rows)]
 
 
-def _change(row: sqlite3.Row) -> LevelChange:
-    before, level = Level(row["level_before"]), Level(row["level"])
-    return LevelChange(row["at_ms"], row["function"], before, level, row["decided_by"], row["why"])
-
-
-def _listed(function: Function, level: Level, row: sqlite3.Row | None) -> FunctionLevel:
+def _listed(function: Function, level: Level, row: sqlite3.Row | None) -> Row:
+    found = {"function": function, "level": level, "why": "", "since_ms": 0, "by": "", "parts": 0, "refused": 0}
     if row is None:
-        return FunctionLevel(function, level, "", 0, "", 0, 0)
-    recent: str = row["recent"]
-    return FunctionLevel(
-        function, level, row["why"], row["since_ms"], row["decided_by"], len(recent), recent.count(_REFUSED)
-    )
+        return found
+    judged = {"parts": len(row["recent"]), "refused": row["recent"].count(_REFUSED)}
+    return {**found, "why": row["why"], "since_ms": row["since_ms"], "by": row["decided_by"], **judged}
 
 
 async def _row(transaction: Transaction, soul: str, function: Function) -> sqlite3.Row | None:

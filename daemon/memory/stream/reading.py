@@ -1,7 +1,6 @@
 """Reads of the stream of thought: a soul's last thoughts in and around a conversation, and lists of thoughts."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,7 +10,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Read
 from daemon.core.ports.services import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
-from daemon.memory.records import JSONObject, object_or_nothing, pairs_or_none
+from daemon.memory.records import Row, object_or_nothing, pairs_or_none
 from daemon.memory.stream.authority import Settled, authority_of, settled_in, unfit_until
 from daemon.memory.stream.emptying import begin_noting, newest_change
 from daemon.memory.thought_parts import came_before
@@ -169,52 +168,13 @@ def _read(row: sqlite3.Row) -> KeptThought:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ListedThought:
-    """A thought in a list. `input` and `output` are JSON, empty if their words are gone. `seq` orders all thoughts."""
-
-    seq: int
-    id: str
-    at_ms: int
-    soul: str
-    conversation: str
-    audience: str
-    occasion: str
-    process: str
-    previous: str
-    degraded: bool
-    spoke: bool
-    surprise: float | None
-    did: JSONObject
-    refused: tuple[Mapping[str, str], ...]
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    input: str
-    output: str
-
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "ListedThought":
-        return cls(
-            **{name: row[name] for name in _PLAIN},
-            degraded=bool(row["degraded"]),
-            spoke=bool(row["spoke"]),
-            did=object_or_nothing(row["did"]),
-            refused=tuple({"field": field, "reason": reason} for field, reason in pairs_or_none(row["refused"])),
-        )
-
-
-_PLAIN = (
-    *("seq", "id", "at_ms", "soul", "conversation", "audience", "occasion", "process", "previous", "surprise"),
-    *("calls", "tokens_in", "tokens_out", "cost_usd", "input", "output"),
-)
-
-
 async def list_thoughts(
     database: Database, soul: str, conversation: str, limit: int, *, after: int | None = None
-) -> tuple[ListedThought, ...]:
-    """Return the newest thoughts, or the first ones after `after`, oldest first. Raises StoreError."""
+) -> list[Row]:
+    """Return the newest thoughts, or the first ones after `after`, oldest first. Raises StoreError.
+
+    `input` and `output` are JSON, empty if their words are gone. `seq` orders all thoughts.
+    """
     which, values = ("conversation = :of", conversation) if conversation else ("soul = :of", soul)
     order = "DESC" if after is None else "ASC"
     rows = await database.rows(
@@ -223,12 +183,21 @@ async def list_thoughts(
         after=after or 0,
         most=limit,
     )
-    return tuple(map(ListedThought.from_row, reversed(rows) if after is None else rows))
+    return [_thought(row) for row in (reversed(rows) if after is None else rows)]
 
 
-async def thought_named(database: Database, name: str) -> ListedThought:
+def _thought(row: sqlite3.Row) -> Row:
+    return {
+        **dict(row),
+        **{name: bool(row[name]) for name in ("degraded", "spoke")},
+        "did": object_or_nothing(row["did"]),
+        "refused": [{"field": field, "reason": reason} for field, reason in pairs_or_none(row["refused"])],
+    }
+
+
+async def thought_named(database: Database, name: str) -> Row:
     """Return one thought. Raises StoreError if there is none with that id."""
     row = await database.one("SELECT * FROM thoughts WHERE id = :id", id=name)
     if row is None:
         raise StoreError(f"there is no thought {name[:80]}", hint="list them with `soul mind thoughts`")
-    return ListedThought.from_row(row)
+    return _thought(row)
