@@ -15,7 +15,7 @@ from daemon.memory.knowledge.records.links import reserve_id, turn_id
 from daemon.memory.knowledge.records.store import record_of, take_in
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.passport.entries import PassportEntry
-from daemon.memory.passport.kinds import FileKind
+from daemon.memory.passport.kinds import PassportKind
 from daemon.memory.passport.pictures import PictureRoom
 from daemon.memory.passport.reading import reason_of
 from daemon.memory.queues.claims import open_conversation
@@ -183,7 +183,7 @@ def _due(plan: dict[str, Any], now: int) -> dict[str, Any]:
     return plan if due_ms > now else plan | over
 
 
-def why_refused(kind: FileKind, error: Exception) -> str:
+def why_refused(kind: PassportKind, error: Exception) -> str:
     """Return the reason for the refusal of a file whose row could not be stored."""
     if isinstance(error, ValidationError):
         [fault, *_] = error.errors(include_url=False, include_context=False, include_input=False)
