@@ -210,7 +210,7 @@ def _require_sense(kind: PassportKind, row: dict[str, Any]) -> None:
         raise ValueError("it is for another workspace than its own")
     if audience.kind is AudienceKind.WORKSPACE and place in _PRIVATE:
         raise ValueError("it comes from a private place and says that everybody may hear it")
-    if empty := next((one for one in kind.key if row.get(one) == ""), ""):
+    if empty := next((one for one in (*kind.key, "conversation") if row.get(one) == ""), ""):
         raise ValueError(f"it does not say to which {empty} it belongs")
     if kind.is_turn and (row["speaker"] == Speaks.SOUL) != (kind.prefix == "TL"):
         raise ValueError(f"it is no {kind.name}: {_OURS}.speaker: it is another's")
