@@ -1,6 +1,7 @@
 """`soul memory passport`: every memory as a file, to read, to move to another machine and to import again."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -72,18 +73,7 @@ def import_(folder: Path, workspace: str | None, for_everybody: bool, as_json: b
     settings = load_settings()
     done = with_database(settings, partial(_import, settings, folder.absolute(), workspace, for_everybody))
     if as_json:
-        refused = _plain(done.refused)
-        say_json(
-            {
-                "stored": done.stored,
-                "unchanged": done.unchanged,
-                "pictures": done.pictures,
-                "left_out": done.left_out,
-                "fields": done.fields,
-                "failed": len(refused),
-                "refused": refused,
-            }
-        )
+        say_json({**asdict(done), "failed": len(done.refused)})
     else:
         say(
             f"{done.stored} memories stored, {done.pictures} pictures; {done.unchanged} were here already; "
@@ -109,17 +99,7 @@ def verify(folder: Path, as_json: bool) -> None:
 
     found = asyncio.run(verify_passport(folder.absolute(), SystemClock()))
     if as_json:
-        say_json(
-            {
-                "records": found.records,
-                "failed": len(found.refused),
-                "lossless": found.lossless,
-                "chain": found.chain,
-                "refused": _plain(found.refused),
-                "lost": found.lost,
-                "changed": found.changed,
-            }
-        )
+        say_json({**asdict(found), "failed": len(found.refused)})
     else:
         say(f"{found.records} memories load; {len(found.refused)} files don't.")
         _say_refused(found.refused)
@@ -167,10 +147,6 @@ async def _record(database: Database, act: str, folder: Path, detail: str) -> No
             transaction, actor=os_user(), act=act, subject=str(folder), detail=detail, now=now
         )
     )
-
-
-def _plain(refused: Sequence[RefusedFile]) -> list[dict[str, str]]:
-    return [{"path": one.path, "reason": one.reason} for one in refused]
 
 
 def _say_refused(refused: Sequence[RefusedFile]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from daemon.memory.database.sqlite import run_unit, sqlite3
-from daemon.memory.passport.kinds import FileKind, kinds_of
+from daemon.memory.passport.kinds import PassportKind, kinds_of
 
 EXAMPLE: Final = Path(__file__).parents[2] / "memory.db.example"
 _SAID: Final = {str: "", int: " number", float: " 0 to 1", dict: " object", list: " texts"}
@@ -28,7 +28,7 @@ def page() -> str:
     return _TOP + "".join(map(_row, kinds.values()))
 
 
-def _row(kind: FileKind) -> str:
+def _row(kind: PassportKind) -> str:
     said = {name: _SAID[one.type] for name, one in kind.columns.items()}
     top = [f"`{kind.id_name}`"] if kind.id_name else []
     top += [f"`{name}`{' time' if one.endswith('_ms') else said[one]}" for name, one in kind.fields.items()]

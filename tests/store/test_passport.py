@@ -138,6 +138,9 @@ HOSTILE: tuple[tuple[object, str], ...] = (
     ('{"episode_id": "EP_8", "x": ' + "[" * 5_000 + "]" * 5_000 + "}", "too deep"),
     ('{"episode_id": "EP_10", "x": "' + "a" * 3_000_000 + '"}', "larger than"),
     ({"episode_id": "EP_11", "created_at": "yesterday"}, "names no moment"),
+    ({"episode_id": "EP_15", "created_at": 5}, "names no moment"),
+    ({"episode_id": "EP_16", "soul_daemon": {"significance": 11}}, "CHECK constraint failed"),
+    ({"episode_id": "EP_17", "soul_daemon": {"significance": "5"}}, "soul_daemon.significance: it should be"),
     ({"episode_id": "EP_12", "created_at": "0001-01-01T00:00:00+23:59"}, "too long ago"),
     ({"episode_id": "EP_13", "soul_daemon": {"audience": "everybody"}}, "everybody"),
     ({"episode_id": "EP_14", "soul_daemon": {"audience": "workspace:T2", "workspace": "T1"}}, "another workspace"),
@@ -183,19 +186,17 @@ async def test_what_rests_on_a_refused_file_is_refused_in_any_order_and_in_a_cir
         on_bad={"type": "journal", "journal_id": "JN_1", **on("JN_9")},
         on_that={"type": "core", "core_id": "core_1", **on("JN_1", "EP_1")},
         good={"episode_id": "EP_1", **on()},
-        on_good={"type": "journal", "journal_id": "JN_2", **on("EP_1")},
         there={"type": "journal", "journal_id": "JN_3", **on("JN_4")},
         back={"type": "journal", "journal_id": "JN_4", **on("JN_3")},
     )
-    done = await bring(database, folder)
-    assert {one.path: one.reason.partition(":")[0] for one in done.refused} == {
+    assert {one.path: one.reason.partition(":")[0] for one in (await bring(database, folder)).refused} == {
         "bad.json": "it is no journal",
         "on_bad.json": "it rests on JN_9, which is not there",
         "on_that.json": "it rests on JN_1, which is not there",
         "there.json": "it rests on JN_4, which is not there",
         "back.json": "it rests on JN_3, which is not there",
     }
-    assert [row["id"] for row in await database.rows("SELECT id FROM records ORDER BY id")] == ["EP_1", "JN_2"]
+    assert [row["id"] for row in await database.rows("SELECT id FROM records")] == ["EP_1"]
 
 
 async def test_a_quotation_has_to_stand_in_the_words_of_its_claimant_and_no_more_people_hear_of_it(

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator
+from itertools import cycle
 from pathlib import Path
 from shutil import copytree
 
@@ -23,7 +24,7 @@ from daemon.memory.people.known import KnownOfPerson
 from daemon.memory.queues.intentions import Intentions
 from tests.fakes import Events, FakeClock
 from tests.store.beside import HOUR, PICTURE, WHISPER, WORKER, fill
-from tests.store.parts import Stores, room
+from tests.store.parts import room
 from tests.store.passports import HERE, WHERE, bytes_in
 
 OWNER = Owner("minoan", "T1")
@@ -80,14 +81,6 @@ async def test_all_of_it_is_written_and_brought_elsewhere_byte_for_byte(
     assert (again.stored, again.unchanged, again.refused, again.pictures) == (0, done.stored, (), 0)
 
 
-async def test_an_unknown_field_of_a_plan_is_left_out_and_told(passport: Path, clock: FakeClock, two: Database) -> None:
-    rewrite(one_file(passport, "IN_*.json", "Call Ben"), **{"x-colour": {"of": "bees"}})
-    done = await bring(two, passport, clock)
-    assert (done.refused, done.left_out, done.fields) == ((), 1, ("soul_daemon.x-colour.of",))
-    again = await bring(two, passport, clock)
-    assert (again.unchanged, again.refused) == (done.stored, ())
-
-
 async def test_a_plan_that_came_up_or_was_cancelled_stays(database: Database, passport: Path, clock: FakeClock) -> None:
     await database.run("UPDATE intentions SET state = 'cancelled', settled_ms = 1 WHERE content = 'Release'")
     await clock.sleep(2 * HOUR / 1000)
@@ -138,6 +131,20 @@ async def test_a_forged_plan_is_refused_and_others_are_loaded(passport: Path, cl
             assert len(await two.rows("SELECT 1 FROM intentions")) == 2, changes
 
 
+async def test_no_value_of_any_field_ends_an_import(passport: Path, clock: FakeClock, two: Database) -> None:
+    odd, folder = cycle((None, 5, -1.5, "x", [1], {"a": 1}, 2**70, "")), passport.parent / "odd"
+    folder.mkdir()
+    for path in sorted((passport / "memory").rglob("*.json")):
+        content = json.loads(path.read_text())
+        for fields in (content, content["soul_daemon"]):
+            for name, value in list(fields.items()):
+                fields[name] = next(odd)
+                (folder / f"{path.stem}-{name}.json").write_text(json.dumps(content))
+                fields[name] = value
+    done = await bring(two, folder, clock)
+    assert done.stored + done.unchanged + len(done.refused) == len(list(folder.iterdir()))
+
+
 async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeClock, two: Database) -> None:
     model = one_file(passport, "UM_*.json")
     content = json.loads(model.read_text())
@@ -151,13 +158,6 @@ async def test_a_half_or_renamed_record_is_refused(passport: Path, clock: FakeCl
         "its id is not that of what it is about",
         "what is known of its user here has no such version",
     }
-
-
-async def test_what_is_known_of_a_user_here_is_never_changed(stores: Stores, passport: Path) -> None:
-    rewrite(one_file(passport, "UM_*.json"), whispers="She likes to be flattered")
-    done = await bring(stores.database, passport, stores.clock)
-    assert reasons(done) == {"it is here already and says something else"}
-    assert [row["whispers"] for row in await stores.database.rows("SELECT whispers FROM user_models")] == [WHISPER]
 
 
 async def test_a_model_that_claims_to_know_later_turns_lets_them_be_learned_from(

@@ -1,6 +1,6 @@
-"""The passport: every memory as a file in the form of seed 004, to read, move and import again.
+"""The passport: every memory as a file in the form of seed 004, to read, move to another machine and import again.
 
-It also holds plans, whole models of users, the soul's own state and the bytes of pictures. The seed's fields are at the
-top level, ours under the key `soul_daemon`. A passport is untrusted data: only `names` turns its ids into paths, and
-only `reading` and `rows` read its files.
+`kinds` declares each kind of file once; the other modules write, read, check and store them by these declarations. The
+schema of memory.db refuses wrong values. A passport is untrusted data: only `kinds` turns its ids into paths, only
+`reading` and `pictures` open its files, and no name from a file becomes part of a statement.
 """

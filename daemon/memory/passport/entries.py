@@ -9,7 +9,7 @@ from typing import Any, Final
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Origin, Place
 from daemon.memory.knowledge.records.kinds import RecordKind, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
-from daemon.memory.passport.kinds import PEOPLE, FileKind, read_time, shown_as
+from daemon.memory.passport.kinds import PEOPLE, PassportKind, read_time, shown_as
 from daemon.memory.passport.reading import Loaded, RefusedFile, named
 from daemon.memory.records import JSONObject, Speaks
 
@@ -38,7 +38,7 @@ class PassportEntry:
     """
 
     loaded: Loaded
-    kind: FileKind
+    kind: PassportKind
     id: str
     row: Mapping[str, Any]
     proofs: tuple[Link, ...]
@@ -94,7 +94,7 @@ def names_in(unknown: JSONObject, within: str = "") -> Iterator[str]:
             yield f"{within}{name}"
 
 
-def entry_of(loaded: Loaded, kinds: Mapping[str, FileKind], owner: Owner, now: int) -> PassportEntry:
+def entry_of(loaded: Loaded, kinds: Mapping[str, PassportKind], owner: Owner, now: int) -> PassportEntry:
     """Return the entry of a file. Raises ValueError with the reason for its refusal."""
     content = dict(loaded.content)
     kind = kinds[_kind_of(content, kinds)]
@@ -104,7 +104,8 @@ def entry_of(loaded: Loaded, kinds: Mapping[str, FileKind], owner: Owner, now: i
     if not ours.get("audience"):
         if not kind.defaults:
             raise ValueError("it does not say who may hear it")
-        ours.pop("conversation", None)
+        for name in ("conversation", "channel", "place"):
+            ours.pop(name, None)
     row = _given(kind, content, ours)
     kind.require(row)
     _fill(kind, row, owner, now)
@@ -135,7 +136,7 @@ def _kind_of(content: JSONObject, kinds: Collection[str]) -> str:
     raise ValueError("it is no memory: it has neither a type nor an id")
 
 
-def _given(kind: FileKind, content: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+def _given(kind: PassportKind, content: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that a file gives, and write its moments as an export does."""
     row = dict[str, Any]()
     shown = {column: field for field, column in kind.fields.items()}
@@ -145,14 +146,16 @@ def _given(kind: FileKind, content: dict[str, Any], ours: Mapping[str, Any]) -> 
         if value is not None and given is content and column.endswith("_ms"):
             value = read_time(value)
             content[field] = shown_as(column, value)
-        if field in given and (value is not None or column != kind.at):
+        if column == kind.at and value is None:
+            content.pop(field, None)
+        if field in given:
             row[column] = value
         elif not kind.defaults:
             raise ValueError(f"it is no {kind.name}: {kind.shown(column)}: Field required")
     return row
 
 
-def _fill(kind: FileKind, row: dict[str, Any], owner: Owner, now: int) -> None:
+def _fill(kind: PassportKind, row: dict[str, Any], owner: Owner, now: int) -> None:
     """Add what a file leaves out. A memory without an audience gets that of the owner."""
     row.setdefault(kind.at, now)
     foreign = not row.get("audience")
@@ -175,7 +178,7 @@ def _fill(kind: FileKind, row: dict[str, Any], owner: Owner, now: int) -> None:
             raise ValueError(f"it is no {kind.name}: {kind.shown(name)}: Field required")
 
 
-def _foreign(kind: FileKind, row: Mapping[str, Any]) -> Mapping[str, object]:
+def _foreign(kind: PassportKind, row: Mapping[str, Any]) -> Mapping[str, object]:
     """Return the columns of another program's memory that its file has no fields for."""
     if kind.prefix == "TL":
         return {one: row.get(one) or row["soul"] for one in ("author", "name")}
@@ -188,16 +191,16 @@ def _foreign(kind: FileKind, row: Mapping[str, Any]) -> Mapping[str, object]:
     return {"text": row.get("text") or ". ".join(str(one) for one in said if one), "trust": Trust.INFERRED}
 
 
-def _id_of(kind: FileKind, content: JSONObject, ours: JSONObject, row: Mapping[str, Any], stem: str) -> str:
+def _id_of(kind: PassportKind, content: JSONObject, ours: JSONObject, row: Mapping[str, Any], stem: str) -> str:
     """Return the id in a file. A fact may have it in the name of its file, or gets one made of its content."""
-    name = content.get(kind.id_name) if kind.id_name else ours.get("id") or (stem if kind.is_id(stem) else "")
-    if not kind.id_name and not name:
-        parts = "\x1f".join((row["subject"], row["predicate"], row["object"]))
-        return f"{kind.prefix}_{hashlib.sha256(parts.encode()).hexdigest()[:8]}"
-    return name if isinstance(name, str) else ""
+    if kind.id_name or "id" in ours:
+        name = content.get(kind.id_name) if kind.id_name else ours["id"]
+        return name if isinstance(name, str) else ""
+    parts = "\x1f".join((row["subject"], row["predicate"], row["object"]))
+    return stem if kind.is_id(stem) else f"{kind.prefix}_{hashlib.sha256(parts.encode()).hexdigest()[:8]}"
 
 
-def _require_sense(kind: FileKind, row: dict[str, Any]) -> None:
+def _require_sense(kind: PassportKind, row: dict[str, Any]) -> None:
     """Raise ValueError if the columns contradict each other. Fill in the place of a conversation."""
     audience, workspace = Audience.parse(row["audience"]), row["workspace"]
     place = _place(kind, row) if row.get("conversation") else None
@@ -207,13 +210,13 @@ def _require_sense(kind: FileKind, row: dict[str, Any]) -> None:
         raise ValueError("it is for another workspace than its own")
     if audience.kind is AudienceKind.WORKSPACE and place in _PRIVATE:
         raise ValueError("it comes from a private place and says that everybody may hear it")
-    if empty := next((one for one in kind.key if row.get(one) == ""), ""):
+    if empty := next((one for one in (*kind.key, "conversation") if row.get(one) == ""), ""):
         raise ValueError(f"it does not say to which {empty} it belongs")
     if kind.is_turn and (row["speaker"] == Speaks.SOUL) != (kind.prefix == "TL"):
         raise ValueError(f"it is no {kind.name}: {_OURS}.speaker: it is another's")
 
 
-def _place(kind: FileKind, row: dict[str, Any]) -> Place:
+def _place(kind: PassportKind, row: dict[str, Any]) -> Place:
     key = ConversationKey.parse(row["conversation"])
     if (key.soul, key.workspace) != (row["soul"], row["workspace"]):
         raise ValueError("its conversation is of another soul or workspace")
@@ -223,7 +226,7 @@ def _place(kind: FileKind, row: dict[str, Any]) -> Place:
     return place
 
 
-def _proofs(kind: FileKind, ours: JSONObject, name: str) -> Iterator[Link]:
+def _proofs(kind: PassportKind, ours: JSONObject, name: str) -> Iterator[Link]:
     links = ours.get("links", [])
     for one in links if isinstance(links, list) else [links]:
         match one:
@@ -233,16 +236,17 @@ def _proofs(kind: FileKind, ours: JSONObject, name: str) -> Iterator[Link]:
                 raise ValueError(f"it is no {kind.name}: {_OURS}.links: it should be links")
 
 
-def _refs(kind: FileKind, content: JSONObject, name: str) -> Iterator[Link]:
+def _refs(kind: PassportKind, content: JSONObject, name: str) -> Iterator[Link]:
     for field, ref in kind.refs.items():
         value = content.get(field, [] if ref.many else "")
-        ids = value if ref.many else [value] if value else []
+        ids = value if ref.many else [value]
         if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
             raise ValueError(f"it is no {kind.name}: {field}: it should name other files")
-        yield from (Link(one, ref.relation, name) if ref.inward else Link(name, ref.relation, one) for one in ids)
+        for one in filter(None, ids):
+            yield Link(one, ref.relation, name) if ref.inward else Link(name, ref.relation, one)
 
 
-def _unknown(kind: FileKind, content: JSONObject, ours: JSONObject) -> JSONObject:
+def _unknown(kind: PassportKind, content: JSONObject, ours: JSONObject) -> JSONObject:
     known = {"type", kind.id_name, *kind.fields, *kind.refs}
     unknown = {
         name: value

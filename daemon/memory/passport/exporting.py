@@ -18,7 +18,7 @@ from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.store import record_of
 from daemon.memory.knowledge.shared_files import SenseBytes
 from daemon.memory.mirror_folders import MANIFEST
-from daemon.memory.passport.kinds import FileKind, Row, kinds_of, shown_as
+from daemon.memory.passport.kinds import PassportKind, Row, kinds_of, shown_as
 from daemon.memory.passport.pictures import PictureFile, pictures_after
 from daemon.memory.passport.reading import plain_bytes
 from daemon.memory.records import JSONObject, json_object
@@ -63,14 +63,14 @@ def as_bytes(content: object) -> bytes:
     return (json.dumps(content, ensure_ascii=False, sort_keys=True, indent=2) + "\n").encode()
 
 
-async def content_of(transaction: Transaction, kind: FileKind, where: Row) -> JSONObject | None:
+async def content_of(transaction: Transaction, kind: PassportKind, where: Row) -> JSONObject | None:
     """Return the content that an export writes for the row with these key columns, or None."""
     key = " AND ".join(f"b.{one} = :{one}" for one in kind.key)
     row = await transaction.one(f"{kind.select} AND {key}", **{one: where[one] for one in kind.key})
     return (await _file(transaction, kind, row)).content if row else None
 
 
-async def _file(transaction: Transaction, kind: FileKind, row: Row) -> PassportFile:
+async def _file(transaction: Transaction, kind: PassportKind, row: Row) -> PassportFile:
     """Return the file of a row. Raises ValueError for a row that is no memory."""
     ours = {name: _decoded(row[name], one.type) for name, one in kind.columns.items()}
     kind.require(ours)
@@ -110,7 +110,7 @@ def _number(name: str) -> tuple[str, int, str]:
     return (head, int(tail), "") if tail.isascii() and tail.isdigit() else (name, 0, "")
 
 
-def _add_unknown(kind: FileKind, content: dict[str, Any], extra: Mapping[str, Any]) -> None:
+def _add_unknown(kind: PassportKind, content: dict[str, Any], extra: Mapping[str, Any]) -> None:
     """Add the fields of a record that only another program knows, and the ids that lead nowhere here."""
     for name, value in extra.items():
         if name == "soul_daemon":
@@ -121,7 +121,7 @@ def _add_unknown(kind: FileKind, content: dict[str, Any], extra: Mapping[str, An
             content[name] = value
 
 
-async def _files_after(transaction: Transaction, kind: FileKind, last: int) -> tuple[list[PassportFile | str], int]:
+async def _files_after(transaction: Transaction, kind: PassportKind, last: int) -> tuple[list[PassportFile | str], int]:
     """Return the next files of a kind, ids of rows that are no memory, and the last row's number, 0 at the end."""
     rows = await transaction.rows(
         f"{kind.select} AND b.rowid > :last ORDER BY b.rowid LIMIT :most", last=last, most=_AT_ONCE

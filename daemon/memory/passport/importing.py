@@ -29,7 +29,7 @@ from daemon.memory.knowledge.records.links import (
 )
 from daemon.memory.passport.entries import Owner, PassportEntry, entry_of, names_in
 from daemon.memory.passport.exporting import content_of
-from daemon.memory.passport.kinds import KINDS, FileKind, kinds_of
+from daemon.memory.passport.kinds import KINDS, PassportKind, kinds_of
 from daemon.memory.passport.pictures import bring_pictures
 from daemon.memory.passport.reading import Loaded, RefusedFile, named, read_file, read_passport, reason_of
 from daemon.memory.passport.storing import INTENTION, Bounds, put_row, why_refused
@@ -42,7 +42,7 @@ _AT_ONCE: Final = 100
 PLAIN: Final = Bounds()
 _FIELDS: Final = 5  # the most names of left-out fields in the result
 _HIGHEST_SEQ: Final = 10**12  # the highest number of a turn that a passport may bring
-_ORDER: Final = {one.name: number for number, one in enumerate(KINDS)}
+_ORDER: Final = {one.name: 0 if one.is_turn else number for number, one in enumerate(KINDS)}
 _ASKED: Final = "its person asked to be forgotten"
 _THERE: Final = "it is here already and says something else"
 _NOT_THERE: Final = "it rests on {}, which is not there"
@@ -70,7 +70,7 @@ class Listed:
     file: str
     digest: bytes
     id: str
-    order: tuple[int, int, int, str]
+    order: tuple[int, bool, int, str]
     rests: tuple[str, ...]
     begun: bool
     made_of: ConversationKey | None
@@ -87,7 +87,7 @@ class Import:
         self._owner = owner
         self._now = now
         self._bounds = bounds
-        self._kinds: Mapping[str, FileKind] = {}
+        self._kinds: Mapping[str, PassportKind] = {}
         self._names: dict[str, str] = {}  # ids here of turns with another id in passports
         self._unfinished: frozenset[str] = frozenset()
         self._coming: set[str] = set()
@@ -100,7 +100,7 @@ class Import:
     async def run(self) -> tuple[Imported, Sequence[Listed]]:
         """Store what memory.db lacks. Return the counts, and the files that were to be stored. Raises StoreError."""
         await self._database.read(self._look)
-        lines = self._in_order(await self._survey())
+        lines = _in_order(await self._survey())
         self._coming = {one.id for one in lines}
         for some in self._steps(lines):
             await self._database.write(partial(self._put, some=some))
@@ -159,19 +159,6 @@ class Import:
         self._refused.append(loaded)
         return None
 
-    def _in_order(self, lines: Mapping[str, Listed]) -> list[Listed]:
-        """Return the files so that each comes after those that it rests on. Files in a circle are refused."""
-        sorter = TopologicalSorter({one.id: [id_ for id_ in one.rests if id_ in lines] for one in lines.values()})
-        with suppress(CycleError):  # the rest of the files still come in their order
-            sorter.prepare()
-        ordered = list[Listed]()
-        while ready := sorter.get_ready():
-            ordered += sorted((lines[one] for one in ready), key=lambda line: line.order)
-            sorter.done(*ready)
-        for one in lines.keys() - {one.id for one in ordered}:
-            self._refused.append(RefusedFile(named(lines[one].file), _NOT_THERE.format(", ".join(lines[one].rests))))
-        return ordered
-
     def _steps(self, lines: Sequence[Listed]) -> Iterator[list[tuple[PassportEntry, bool]]]:
         """Yield the entries of each transaction, and whether their rows are stored already."""
         some, weight = list[tuple[PassportEntry, bool]](), 0
@@ -207,12 +194,10 @@ class Import:
         except (ValueError, TypeError):  # a row that is no memory
             return _THERE
         if there is not None:
-            half = self._is_half(entry)
-            return (
-                ""
-                if _covers(_fixed(entry.kind, there, half=half), _fixed(entry.kind, entry.said, half=half))
-                else _THERE
-            )
+            half, missing = self._is_half(entry), await self._missing(transaction, entry)
+            said = {name: value for name, value in entry.said.items() if name not in missing}
+            same = _covers(*(_fixed(entry.kind, one, half=half) for one in (there, said)))
+            return "" if same else _THERE
         for person in entry.people:
             if await was_stored_before(transaction, entry.row["workspace"], person, entry.row[entry.kind.at]):
                 return _ASKED
@@ -337,22 +322,27 @@ async def _finish(transaction: Transaction, ids: Sequence[str]) -> None:
 
 
 def _listed(entry: PassportEntry, *, begun: bool) -> Listed:
-    kind, name = entry.kind, entry.id
+    kind, name, seq = entry.kind, entry.id, turn_seq(entry.id)
+    number = None if seq is None or not name.endswith(f"_{seq}") else seq  # of a turn of a memory.db
+    tail = f"{name.partition('_')[2].zfill(20)} {kind.prefix == 'TL'}"
+    order = (_ORDER[kind.name], number is None, entry.row[kind.at] if number is None else number, tail)
     rests = tuple(one.target for one in entry.proofs)
-    order = (_ORDER[kind.name], 0, 0, name)
-    if kind.is_turn:
-        seq, tail = turn_seq(name), name.partition("_")[2]
-        ours = seq is not None and tail == str(seq)
-        order = (
-            0,
-            int(not ours),
-            seq if ours and seq else entry.row[kind.at],
-            f"{tail.zfill(20)} {kind.prefix == 'TL'}",
-        )
     return Listed(entry.loaded.file, entry.loaded.digest, name, order, rests, begun, entry.made_of)
 
 
-def _fixed(kind: FileKind, content: JSONObject, *, half: bool) -> JSONObject:
+def _in_order(lines: Mapping[str, Listed]) -> list[Listed]:
+    """Return the files so that each comes after those that it rests on, and those in a circle at the end."""
+    sorter = TopologicalSorter({one.id: [id_ for id_ in one.rests if id_ in lines] for one in lines.values()})
+    with suppress(CycleError):  # the others still come in their order
+        sorter.prepare()
+    left, ordered = dict(lines), list[Listed]()
+    while ready := sorter.get_ready():
+        ordered += sorted((left.pop(one) for one in ready), key=lambda one: one.order)
+        sorter.done(*ready)
+    return [*ordered, *sorted(left.values(), key=lambda one: one.order)]
+
+
+def _fixed(kind: PassportKind, content: JSONObject, *, half: bool) -> JSONObject:
     """Return the content of a file without what changes by itself, and `half` without its links."""
     ours, moving = content["soul_daemon"], {*kind.moving, "place", *(["links"] if half else [])}
     assert isinstance(ours, Mapping)

@@ -71,7 +71,7 @@ Row = sqlite3.Row | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class FileKind:
+class PassportKind:
     """A kind of file: the rows `only` of a table, joined with those of the same id in the table `detail`.
 
     `fields` gives columns the names of seed 004. A moment is an ISO time there, and the first field is that of the
@@ -130,7 +130,7 @@ class FileKind:
         """Return the name of a column in files."""
         return next((name for name, one in self.fields.items() if one == column), f"soul_daemon.{column}")
 
-    def require(self, values: Row) -> None:
+    def require(self, values: Mapping[str, object]) -> None:
         """Raise ValueError with the reason if the values of columns are those of no such file."""
         for name, column in self.columns.items():
             try:
@@ -163,12 +163,12 @@ class FileKind:
         return f"{FOLDER}/{folder}/{name}{SUFFIX}"
 
 
-async def kinds_of(transaction: Transaction) -> Mapping[str, FileKind]:
+async def kinds_of(transaction: Transaction) -> Mapping[str, PassportKind]:
     """Return the kinds by their names, with the columns that their files have."""
     return {one.name: replace(one, columns=await _columns(transaction, one)) for one in KINDS}
 
 
-async def _columns(transaction: Transaction, kind: FileKind) -> Mapping[str, Column]:
+async def _columns(transaction: Transaction, kind: PassportKind) -> Mapping[str, Column]:
     found: dict[str, Column] = {}
     for table in filter(None, (kind.table, kind.detail)):
         for row in await transaction.rows(f"PRAGMA table_info({table})"):
@@ -191,9 +191,9 @@ def shown_as(column: str, value: object) -> object:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{value % 1000:03d}Z"
 
 
-def read_time(text: str) -> int:
+def read_time(text: object) -> int:
     """Return the moment of a text in ms. Without a zone the text is UTC. Raises ValueError."""
-    if not _DAY.match(text):
+    if not isinstance(text, str) or not _DAY.match(text):
         raise ValueError("it names no moment")
     moment = dt.datetime.fromisoformat(text)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
@@ -215,7 +215,7 @@ def _fields(text: str) -> Mapping[str, str]:
 
 _MODEL: Final = ("soul", "workspace", "person", "audience")
 
-_TURN: Final = FileKind(
+_TURN: Final = PassportKind(
     "turn_user",
     "TU",
     "turns/user/%Y/%m",
@@ -229,7 +229,7 @@ _TURN: Final = FileKind(
     refs={"episode_id": Ref(Relation.TURN_REFS, inward=True, many=False)},
     defaults=dict.fromkeys(("author", "name", "ts", "body", "trace_id"), ""),
 )
-_JOURNAL: Final = FileKind(
+_JOURNAL: Final = PassportKind(
     "journal",
     "JN",
     "journal/%Y/%m",
@@ -302,7 +302,7 @@ KINDS: Final = (
     _JOURNAL,
     replace(_EPISODE, name="core", prefix="core", folder="core", id_field="core_id", record=RecordKind.CORE),
     replace(_EPISODE, name="sphere", prefix="sphere", folder="sphere", id_field="sphere_id", record=RecordKind.SPHERE),
-    FileKind(
+    PassportKind(
         "session_memory",
         "SESS",
         "session",
@@ -314,7 +314,7 @@ KINDS: Final = (
         up_to="summarized_to",
         told="conversation",
     ),
-    FileKind(
+    PassportKind(
         "intention",
         "IN",
         "intentions/%Y/%m",
@@ -325,7 +325,7 @@ KINDS: Final = (
         moving=_fields("state reason fired due_ms settled_ms faults number zone fired_day paused"),
         told="dm",
     ),
-    FileKind(
+    PassportKind(
         "user_model",
         "UM",
         "people",
@@ -335,7 +335,7 @@ KINDS: Final = (
         moving=("modelled_to",),
         up_to="modelled_to",
     ),
-    FileKind(
+    PassportKind(
         "user_model_version",
         "UV",
         "people/versions",
@@ -344,7 +344,7 @@ KINDS: Final = (
         key=(*_MODEL, "version"),
         json={"notes": list, "change": dict},
     ),
-    FileKind(
+    PassportKind(
         "soul_state",
         "MOOD",
         "state",
@@ -354,7 +354,7 @@ KINDS: Final = (
         here=_fields("valence arousal dominance moved_ms felt_quality felt_by"),  # these rest on thoughts
         told="dm",
     ),
-    FileKind(
+    PassportKind(
         "conversation_topic",
         "TOPIC",
         "state/topics",
@@ -363,7 +363,7 @@ KINDS: Final = (
         key=("conversation",),
         told="conversation",
     ),
-    FileKind(
+    PassportKind(
         "standing_question",
         "ASK",
         "state/questions",

@@ -1,6 +1,5 @@
 """The pictures of a passport: the bytes that a sense here shows, under the SHA-256 of their bytes."""
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.senses import is_shown
 from daemon.memory.knowledge.shared_files import SenseBytes, digest_of
 from daemon.memory.mirror_folders import FOLDER
-from daemon.memory.passport.reading import RefusedFile, named, plain_bytes, reason_of, root_of
+from daemon.memory.passport.reading import RefusedFile, named, plain_bytes, reason_of, root_of, walk
 
 LARGEST_PICTURE: Final = 20 * 2**20
 """The size in bytes of the largest imported picture."""
@@ -21,9 +20,9 @@ LARGEST_PICTURE: Final = 20 * 2**20
 PICTURE_SUFFIX: Final = ".jpg"
 
 _AT_ONCE: Final = 100
+_FOLDER: Final = f"{FOLDER}/senses"
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _JPEG: Final = b"\xff\xd8\xff"
-_MOST: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +34,15 @@ class PictureFile:
 
     @property
     def path(self) -> str:
-        return f"{FOLDER}/senses/{self.digest[:2]}/{self.digest}{PICTURE_SUFFIX}"
+        return path_of_picture(self.digest)
 
     @property
     def bytes(self) -> bytes | None:
         return self.folder.get(self.digest)
+
+
+def path_of_picture(digest: str) -> str:
+    return f"{_FOLDER}/{digest[:2]}/{digest}{PICTURE_SUFFIX}"
 
 
 async def pictures_after(transaction: Transaction, last: int, folder: SenseBytes) -> tuple[Sequence[PictureFile], int]:
@@ -68,7 +71,7 @@ async def bring_pictures(database: Database, folder: Path, room: PictureRoom | N
     """Store a passport's pictures that a sense shows, if there is `room`. Return the number and the refusals."""
     kept, refused = 0, list[RefusedFile]()
     free = room.most_bytes - await in_background(room.folder.size) if room else 0
-    pages = _pictures(root_of(folder))
+    pages = _pictures(folder)
     while (found := await in_background(partial(next, pages, None))) is not None:
         path, data = found
         if isinstance(data, str):
@@ -88,35 +91,24 @@ async def bring_pictures(database: Database, folder: Path, room: PictureRoom | N
     return kept, refused
 
 
-def digests_of_pictures(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the paths of a passport's pictures with their digests, '' for any other file."""
-    for path, data in _pictures(root_of(folder)):
-        yield path, "" if isinstance(data, str) else digest_of(data)
-
-
-def _pictures(root: Path) -> Iterator[tuple[str, bytes | str]]:
+def _pictures(folder: Path) -> Iterator[tuple[str, bytes | str]]:
     """Yield every picture's path in the passport with its bytes, or the reason for its refusal."""
-    top, number = root / "senses", 0
-    for folder, folders, names in os.walk(top) if not top.is_symlink() else ():
-        folders.sort()
-        for name in sorted(names):
-            path = Path(folder) / name
-            if name.endswith(PICTURE_SUFFIX) and not name.startswith(".") and not path.is_symlink():
-                if (number := number + 1) > _MOST:
-                    yield f"{FOLDER}/senses", f"it holds more than {_MOST} files"
-                    return
-                yield f"{FOLDER}/senses/{path.relative_to(top).as_posix()}", _read(path, top)
+    top = root_of(folder) / "senses"
+    for path, refused in walk(top, f"{_FOLDER}/", PICTURE_SUFFIX) if top.is_dir() and not top.is_symlink() else ():
+        if not refused:  # anything else is refused where the other files are read
+            yield path, _read(top.parent, path)
 
 
-def _read(path: Path, top: Path) -> bytes | str:
-    if not _DIGEST.fullmatch(path.stem):
+def _read(root: Path, path: str) -> bytes | str:
+    *_, digest = path.removesuffix(PICTURE_SUFFIX).split("/")
+    if not _DIGEST.fullmatch(digest):
         return "it is no digest"
-    if path != top / path.stem[:2] / path.name:
+    if path != path_of_picture(digest):
         return "it lies under another digest"
     try:
-        data = plain_bytes(path, LARGEST_PICTURE)
+        data = plain_bytes(root.joinpath(*path.split("/")[1:]), LARGEST_PICTURE)
     except (OSError, ValueError) as error:
         return reason_of(error)
-    if digest_of(data) != path.stem:
+    if digest_of(data) != digest:
         return "its bytes are not those of its digest"
     return data if data.startswith(_JPEG) else "it is no JPEG"

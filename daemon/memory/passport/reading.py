@@ -50,9 +50,7 @@ def read_passport(folder: Path) -> Iterator[Loaded | RefusedFile]:
     folder.
     """
     root = root_of(folder)
-    for number, (path, refused) in enumerate(_walk(root, f"{FOLDER}/" if root != folder else "", _DEEPEST)):
-        if number >= _MOST:
-            raise StoreError(f"{folder} holds more than {_MOST} files", hint="bring it in by parts")
+    for path, refused in walk(root, f"{FOLDER}/" if root != folder else ""):
         yield RefusedFile(named(path), refused) if refused else read_file(folder, path)
 
 
@@ -76,8 +74,15 @@ def plain_bytes(path: str | Path, most: int = LARGEST) -> bytes:
     return content
 
 
-def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the paths of files, and of anything else with the reason for its refusal."""
+def walk(root: Path, prefix: str, suffix: str = SUFFIX) -> Iterator[tuple[str, str]]:
+    """Yield the paths of files in order, and of anything else with the reason for its refusal. Raises StoreError."""
+    for number, found in enumerate(_walk(root, prefix, suffix, _DEEPEST)):
+        if number >= _MOST:
+            raise StoreError(f"{root} holds more than {_MOST} files", hint="bring it in by parts")
+        yield found
+
+
+def _walk(folder: Path, prefix: str, suffix: str, depth: int) -> Iterator[tuple[str, str]]:
     try:
         entries = sorted(os.scandir(folder), key=lambda one: one.name)
     except OSError as error:
@@ -89,10 +94,10 @@ def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
             yield path, "it is a link"
         elif entry.is_dir(follow_symlinks=False):
             if depth:
-                yield from _walk(Path(entry.path), f"{path}/", depth - 1)
+                yield from _walk(Path(entry.path), f"{path}/", suffix, depth - 1)
             else:
                 yield path, "it lies too deep"
-        elif entry.name.endswith(SUFFIX) and not entry.name.startswith(".") and path != MANIFEST:
+        elif entry.name.endswith(suffix) and not entry.name.startswith(".") and path != MANIFEST:
             yield path, ""
 
 

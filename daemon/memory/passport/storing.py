@@ -15,7 +15,7 @@ from daemon.memory.knowledge.records.links import reserve_id, turn_id
 from daemon.memory.knowledge.records.store import record_of, take_in
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.passport.entries import PassportEntry
-from daemon.memory.passport.kinds import FileKind
+from daemon.memory.passport.kinds import PassportKind
 from daemon.memory.passport.pictures import PictureRoom
 from daemon.memory.passport.reading import reason_of
 from daemon.memory.queues.claims import open_conversation
@@ -55,8 +55,7 @@ async def put_row(
     if kind.is_turn:
         return await _put_turn(transaction, entry, seq)
     if kind.name == INTENTION:
-        await _require_readers(transaction, entry)
-        row = row if bounds.as_is else await _armed(transaction, row, bounds, now)
+        row = await _plan(transaction, entry, bounds, now)
     if kind.up_to and not bounds.as_is:  # turns that are not here yet would never be looked at
         newest = await transaction.one("SELECT coalesce(max(seq), 0) AS seq FROM turns")
         row[kind.up_to] = min(row[kind.up_to], newest["seq"] if newest else 0)
@@ -130,9 +129,9 @@ async def _note_looked_through(transaction: Transaction, model: Mapping[str, Any
     )
 
 
-async def _require_readers(transaction: Transaction, plan: PassportEntry) -> None:
-    """Raise ValueError for a plan that would come up before others than those for whom it was made."""
-    audience, row = plan.origin.audience, plan.row
+async def _plan(transaction: Transaction, plan: PassportEntry, bounds: Bounds, now: int) -> dict[str, Any]:
+    """Return the row of a plan that may come up here. Raises ValueError for one that may not."""
+    audience, row = plan.origin.audience, dict(plan.row)
     in_room = audience.kind is AudienceKind.CHANNEL or (audience.kind is AudienceKind.DM and row["place"] == Place.DM)
     if audience.kind is AudienceKind.OPERATOR or (in_room and audience.id != row["conversation"].split("/")[2]):
         raise ValueError("it is for others than those who read there")
@@ -141,12 +140,14 @@ async def _require_readers(transaction: Transaction, plan: PassportEntry) -> Non
         raise ValueError("other people read in that conversation here")
     if row["slot"] in {"", IDLE} or row["slot"].startswith(IN_MIND):
         raise ValueError("its slot is none of a plan")
+    row = row if bounds.as_is else await _armed(transaction, row, bounds, now)
     if row["state"] == "waiting" and await transaction.one(
         "SELECT 1 FROM intentions WHERE conversation = :conversation AND slot = :slot AND state = 'waiting'",
         conversation=row["conversation"],
         slot=row["slot"],
     ):
         raise ValueError("another plan waits in its slot")
+    return row
 
 
 async def _armed(transaction: Transaction, plan: dict[str, Any], bounds: Bounds, now: int) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def _due(plan: dict[str, Any], now: int) -> dict[str, Any]:
     return plan if due_ms > now else plan | over
 
 
-def why_refused(kind: FileKind, error: Exception) -> str:
+def why_refused(kind: PassportKind, error: Exception) -> str:
     """Return the reason for the refusal of a file whose row could not be stored."""
     if isinstance(error, ValidationError):
         [fault, *_] = error.errors(include_url=False, include_context=False, include_input=False)

@@ -16,7 +16,7 @@ from daemon.memory.passport.entries import Owner
 from daemon.memory.passport.exporting import chain_of, read_manifest
 from daemon.memory.passport.importing import Import
 from daemon.memory.passport.kinds import SUFFIX
-from daemon.memory.passport.pictures import digests_of_pictures
+from daemon.memory.passport.pictures import LARGEST_PICTURE, PICTURE_SUFFIX
 from daemon.memory.passport.reading import RefusedFile, named, plain_bytes
 from daemon.memory.passport.storing import Bounds
 
@@ -69,16 +69,10 @@ def _chain(folder: Path) -> tuple[bool | None, tuple[str, ...]]:
 
 def _digests(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the path and digest of each file that a manifest names. The digest is '' for anything but a plain file."""
-    root = folder / FOLDER
-    for place, folders, names in os.walk(root):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(place) / name
-            if name.endswith(SUFFIX):
-                try:
-                    digest = hashlib.sha256(plain_bytes(path)).hexdigest()
-                except (OSError, ValueError):
-                    digest = ""
-                yield path.relative_to(folder).as_posix(), digest
-    if root.is_dir() and not root.is_symlink():
-        yield from digests_of_pictures(folder)
+    for place, _, names in os.walk(folder / FOLDER):
+        for path in (Path(place, name) for name in names if name.endswith((SUFFIX, PICTURE_SUFFIX))):
+            try:
+                digest = hashlib.sha256(plain_bytes(path, LARGEST_PICTURE)).hexdigest()
+            except (OSError, ValueError):
+                digest = ""
+            yield path.relative_to(folder).as_posix(), digest
