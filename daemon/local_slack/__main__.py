@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from daemon.core.errors import ConfigError
+from daemon.local_slack.faults import Profile
 from daemon.local_slack.server import serve_workspace
-from daemon.local_slack.workspace import Profile
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,14 +2,16 @@
 
 import asyncio
 import errno
+import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final, Self
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlsplit
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from daemon.core.errors import ConfigError
 from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT
@@ -17,15 +19,14 @@ from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.sentences import SENTENCES
 from daemon.core.soul_names import commands_of
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.clock_feed import ClockFeed
 from daemon.local_slack.control import Control
-from daemon.local_slack.deliveries import Retries
+from daemon.local_slack.faults import Profile, RateLimits
 from daemon.local_slack.model import AppIdentity, MessageShortcut, SlashCommand, Team, WorkspaceUser
-from daemon.local_slack.sockets import Lock, add_headers
+from daemon.local_slack.sockets import Retries
 from daemon.local_slack.state import seeded
+from daemon.local_slack.web_api.files import AppUrls
 from daemon.local_slack.web_api.router import WebApi
-from daemon.local_slack.web_api.uploads import AppUrls
-from daemon.local_slack.workspace import Profile, RateLimits, Workspace
+from daemon.local_slack.workspace import Workspace
 
 HOST: Final = "127.0.0.1"
 PAGE: Final = Path(__file__).parent / "page"
@@ -66,6 +67,56 @@ SOULS: Final = MappingProxyType({"minoan": "Kothar"})
 _LARGEST_REQUEST: Final = 64 * 1024 * 1024  # bytes
 _WAKE_READERS_EVERY: Final = 15.0  # seconds
 _BACKLOG: Final = 4096  # load tests open hundreds of connections at once
+
+
+_OWN_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+}
+_POLICY: Final = "frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
+_NO_KEY: Final = "open the address that was printed when the workspace started: it holds the workspace's key"
+
+
+class Lock:
+    """The key of a workspace, sent as a bearer token. Cookies would also go to other programs on this machine."""
+
+    def __init__(self, key: str = "") -> None:
+        self.key = key or secrets.token_urlsafe(16)
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse control requests without the key, and any that another web page could have caused."""
+        if request.path.startswith("/_control/"):
+            if not _is_from_here(request):
+                hint = "open the workspace by its own address on this machine, such as http://127.0.0.1:8765/"
+                return web.json_response({"ok": False, "error": "not_from_here", "hint": hint}, status=403)
+            if not self._opened_by(request):
+                return web.json_response({"ok": False, "error": "no_key", "hint": _NO_KEY}, status=403)
+        return await handler(request)
+
+    def _opened_by(self, request: web.Request) -> bool:
+        sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        return hmac.compare_digest(sent.encode(), self.key.encode())
+
+
+async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Add headers that forbid framing the workspace and hide the server's software."""
+    response.headers["Server"] = ""  # when it is missing, aiohttp adds its own name
+    response.headers.update(_HEADERS)
+    response.headers.setdefault("Content-Security-Policy", _POLICY)
+
+
+def _is_from_here(request: web.Request) -> bool:
+    try:
+        host = urlsplit(f"//{request.host}").hostname
+        origin = request.headers.get("Origin", "")
+        own = host in _OWN_NAMES and (not origin or urlsplit(origin).netloc == request.host)
+    except ValueError:
+        return False
+    return own and request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
 
 
 class WorkspaceServer:
@@ -159,9 +210,9 @@ class WorkspaceServer:
                 web.post("/upload/{file}", urls.upload),
                 web.get("/files-pri/{key}/{name}", urls.download),
                 web.post("/response/{key}", urls.respond),
-                web.get("/clock", ClockFeed(self.workspace).handle),
-                web.get("/_control/{name}", control.read),
-                web.post("/_control/{name}", control.act),
+                web.get("/clock", control.clock),
+                web.get("/_control/{name}", control.handle),
+                web.post("/_control/{name}", control.handle),
                 web.get(r"/archives/{channel:\w+}/p{ts:\d+}", self._message),
                 web.get("/", self._index),
                 web.get("/{path:.+}", self._page_file),

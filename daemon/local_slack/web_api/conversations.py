@@ -6,11 +6,11 @@ from bisect import bisect_left, bisect_right
 from types import MappingProxyType
 from typing import Any, Final
 
+from daemon.local_slack.faults import Tier
 from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import channel_json, message_json
 from daemon.local_slack.state import Span, bound
-from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
-from daemon.local_slack.workspace import Tier
+from daemon.local_slack.web_api.call import Call, SlackError, method
 
 _PAGE: Final = 100
 _MOST: Final = 999
@@ -24,6 +24,19 @@ _TYPES: Final = MappingProxyType(
 )
 
 
+_READ: Final = (
+    "channels:read",
+    "groups:read",
+    "im:read",
+    "mpim:read",
+    "channels:history",
+    "groups:history",
+    "im:history",
+)
+_OPEN: Final = ("im:write", "mpim:write")
+
+
+@method("conversations.history")
 def history(call: Call) -> Json:
     """Answer conversations.history, newest first. Replies appear only if also sent to the channel."""
     channel = call.joined_channel()
@@ -37,6 +50,7 @@ def history(call: Call) -> Json:
     return _page(page, order[start - 1] if start else "") | {"pin_count": 0}
 
 
+@method("conversations.replies")
 def replies(call: Call) -> Json:
     """Answer conversations.replies: the root first, then its replies, oldest first."""
     channel = call.joined_channel()
@@ -57,12 +71,14 @@ def replies(call: Call) -> Json:
     return _page(page, order[start + room] if more else "")
 
 
+@method("conversations.info", *_READ)
 def info(call: Call) -> Json:
     state, channel = call.workspace.state, call.channel()
     call.require_read(channel)
     return {"channel": channel_json(state, channel, state.app.user, count=call.flag("include_num_members"))}
 
 
+@method("conversations.open", *_OPEN)
 def open_conversation(call: Call) -> Json:
     """Answer conversations.open: the DM with one person, or a group DM with several."""
     state = call.workspace.state
@@ -75,10 +91,12 @@ def open_conversation(call: Call) -> Json:
     return {"channel": channel_json(state, room, state.app.user) if call.flag("return_im") else {"id": room.id}}
 
 
+@method("conversations.list", *_READ, tier=Tier.TWO)
 def list_conversations(call: Call) -> Json:
     return _channels_page(call, _visible(call))
 
 
+@method("users.conversations", *_READ)
 def of_user(call: Call) -> Json:
     """Answer users.conversations: a user's channels (by default the app's) that are public or have the app."""
     state = call.workspace.state
@@ -88,6 +106,7 @@ def of_user(call: Call) -> Json:
     return _channels_page(call, [room for room in _visible(call) if user in room.members])
 
 
+@method("conversations.members", *_READ, tier=Tier.FOUR)
 def members(call: Call) -> Json:
     """Answer conversations.members. A page may hold fewer members than requested."""
     channel = call.channel()
@@ -95,6 +114,7 @@ def members(call: Call) -> Json:
     return list_page(call, list(channel.members), "members")
 
 
+@method("conversations.join", "channels:join")
 def join(call: Call) -> Json:
     """Answer conversations.join: the app joins a public channel."""
     channel = call.channel()
@@ -183,27 +203,3 @@ def _group_dm(call: Call, users: list[str]) -> WorkspaceChannel:
     )
     call.workspace.add_channel(room)
     return room
-
-
-_READ: Final = (
-    "channels:read",
-    "groups:read",
-    "im:read",
-    "mpim:read",
-    "channels:history",
-    "groups:history",
-    "im:history",
-)
-_OPEN: Final = ("im:write", "mpim:write")
-METHODS: Final = MappingProxyType(
-    {
-        "conversations.history": WebApiMethod(history, (), Tier.THREE),
-        "conversations.replies": WebApiMethod(replies, (), Tier.THREE),
-        "conversations.info": WebApiMethod(info, _READ, Tier.THREE),
-        "conversations.open": WebApiMethod(open_conversation, _OPEN, Tier.THREE),
-        "conversations.list": WebApiMethod(list_conversations, _READ, Tier.TWO),
-        "conversations.members": WebApiMethod(members, _READ, Tier.FOUR),
-        "conversations.join": WebApiMethod(join, ("channels:join",), Tier.THREE),
-        "users.conversations": WebApiMethod(of_user, _READ, Tier.THREE),
-    }
-)
