@@ -73,7 +73,7 @@ class SettingUp(Orders):
         )
         self._workspace.add_person(person)
         if standing is Standing.MEMBER and person.team == state.team.id and (general := state.channel_named("general")):
-            state.join(general.id, user)
+            self._workspace.add_channel(replace(general, members=(*general.members, user)))
         return {"person": person_json(person)}
 
     def channel(
@@ -233,7 +233,10 @@ class SettingUp(Orders):
         faults = self._workspace.faults
         if socket in COUNTED:
             faults.counts[socket] = times
-            faults.refuse_status, faults.greeting = status, reason
+            if socket == "refuse_handshakes":
+                faults.refuse_status = status
+            elif socket == "greet":
+                faults.greeting = reason
         elif socket == "silence":
             faults.silent = on
         elif socket == "mention_first":

@@ -271,45 +271,50 @@ class Deliveries:
         socket = self._sockets.pick()
         if socket is None:
             return False
-        payload = envelope.get("payload")
-        self._remember(
-            DeliveryAttempt(
-                str(envelope.get("envelope_id", "")),
-                str(payload.get("event_id", "")) if isinstance(payload, dict) else "",
-                str(envelope.get("type", "")),
-                "",
-                int(envelope.get("retry_attempt", 0)),
-                str(envelope.get("retry_reason", "")),
-                socket.number,
-                self._clock.now(),
-            )
-        )
-        socket.send(json.dumps(envelope))
+        self._send(envelope, socket)
         return True
 
     def _attempt(self, outgoing: _Outgoing, attempt: int = 0, reason: str = "") -> bool:
         envelope_id = str(uuid.uuid4())
-        socket = self._sockets.pick()
-        event = outgoing.payload.get("event")
-        delivery = DeliveryAttempt(
-            envelope_id,
-            str(outgoing.payload.get("event_id", "")),
-            outgoing.kind,
-            str((event if isinstance(event, dict) else outgoing.payload).get("type", "")),
-            attempt,
-            reason,
-            socket.number if socket else 0,
-            self._clock.now(),
-        )
-        self._remember(delivery)
+        retried = outgoing.kind == "events_api"
+        envelope: Json = {
+            "type": outgoing.kind,
+            "envelope_id": envelope_id,
+            "payload": outgoing.payload,
+            "accepts_response_payload": not retried,
+            **({"retry_attempt": attempt, "retry_reason": reason} if retried else {}),
+        }
         outgoing.envelopes.append(envelope_id)
+        self._waiting[envelope_id] = outgoing
+        socket = self._sockets.pick()
+        self._send(envelope, socket)
         if socket is None:
             self._failed(outgoing, attempt, "connection_failed")
             return False
-        self._waiting[envelope_id] = outgoing
-        socket.send(json.dumps(_envelope(outgoing, delivery)))
         self._clock.after(self._retries.deadline, lambda: self._failed(outgoing, attempt, "timeout"))
         return True
+
+    def _send(self, envelope: Json, socket: AppSocket | None) -> None:
+        """Log an attempt to deliver an envelope, and send it if a socket is open."""
+        payload = found if isinstance(found := envelope.get("payload"), dict) else {}
+        event = found if isinstance(found := payload.get("event"), dict) else payload
+        delivery = DeliveryAttempt(
+            str(envelope.get("envelope_id", "")),
+            str(payload.get("event_id", "")),
+            str(envelope.get("type", "")),
+            str(event.get("type", "")),
+            int(envelope.get("retry_attempt", 0)),
+            str(envelope.get("retry_reason", "")),
+            socket.number if socket else 0,
+            self._clock.now(),
+        )
+        self._log[delivery.envelope_id] = delivery
+        if len(self._log) > _KEPT:
+            del self._log[next(iter(self._log))]
+        shown = {"envelope_id": delivery.envelope_id, "event_id": delivery.event_id, "attempt": delivery.attempt}
+        self._feed.publish("delivery", shown, internal=True)
+        if socket is not None:
+            socket.send(json.dumps(envelope))
 
     def _failed(self, outgoing: _Outgoing, attempt: int, reason: str) -> None:
         if outgoing.acknowledged:
@@ -342,25 +347,3 @@ class Deliveries:
     def _forget(self, outgoing: _Outgoing) -> None:
         for envelope_id in outgoing.envelopes:
             self._waiting.pop(envelope_id, None)
-
-    def _remember(self, delivery: DeliveryAttempt) -> None:
-        self._log[delivery.envelope_id] = delivery
-        if len(self._log) > _KEPT:
-            del self._log[next(iter(self._log))]
-        self._feed.publish(
-            "delivery",
-            {"envelope_id": delivery.envelope_id, "event_id": delivery.event_id, "attempt": delivery.attempt},
-            internal=True,
-        )
-
-
-def _envelope(outgoing: _Outgoing, delivery: DeliveryAttempt) -> Json:
-    envelope: Json = {
-        "type": outgoing.kind,
-        "envelope_id": delivery.envelope_id,
-        "payload": outgoing.payload,
-        "accepts_response_payload": outgoing.kind != "events_api",
-    }
-    if outgoing.kind == "events_api":
-        envelope |= {"retry_attempt": delivery.attempt, "retry_reason": delivery.reason}
-    return envelope

@@ -4,7 +4,7 @@ import itertools
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from daemon.local_slack.model import (
@@ -216,20 +216,6 @@ class WorkspaceState:
         seen = self.read_up_to.get((person, channel), "")
         newer = (timeline.get(ts) for ts in timeline.history(Span(oldest=seen)))
         return sum(message is not None and message.author != person for message in newer)
-
-    def join(self, channel: str, person: str) -> WorkspaceChannel:
-        """Add a member, and return the changed channel."""
-        room = self.channels[channel]
-        if person not in room.members:
-            room = replace(room, members=(*room.members, person))
-            self.channels[channel] = room
-        return room
-
-    def leave(self, channel: str, person: str) -> WorkspaceChannel:
-        """Remove a member, and return the changed channel."""
-        room = self.channels[channel]
-        self.channels[channel] = replace(room, members=tuple(one for one in room.members if one != person))
-        return self.channels[channel]
 
 
 def _named(sign: str, names: Iterable[str]) -> re.Pattern[str]:

@@ -222,7 +222,7 @@ class Workspace:
         """Add a user to a channel. Raises `member_joined_channel` and posts a `channel_join` message."""
         if person in channel.members:
             return channel
-        room = self.state.join(channel.id, person)
+        room = replace(channel, members=(*channel.members, person))
         self.add_channel(room)
         invited = {"inviter": inviter} if inviter else {}
         self._raise("member_joined_channel", room.id, user=person, **self._place_of(room), **invited)
@@ -233,7 +233,7 @@ class Workspace:
     def leave(self, channel: WorkspaceChannel, person: str) -> None:
         """Remove a user from a channel. Posts a `channel_leave` message, and the app gets its own `channel_left`."""
         self.post(WorkspaceMessage(channel.id, person, f"<@{person}> has left the channel", subtype="channel_leave"))
-        room = self.state.leave(channel.id, person)
+        room = replace(channel, members=tuple(one for one in channel.members if one != person))
         self.add_channel(room)
         self._raise("member_left_channel", room.id, user=person, **self._place_of(room))
         if person == self.state.app.user:

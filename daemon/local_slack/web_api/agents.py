@@ -24,7 +24,7 @@ _GROWING: Final = ("details", "output")
 
 @method("assistant.threads.setStatus", *_WRITE, tier=Tier.FREE)
 def set_status(call: Call) -> Json:
-    """Answer assistant.threads.setStatus: an empty status clears the line."""
+    """Show a status line. An empty status clears it."""
     channel = call.joined_channel("channel_id")
     thread = call.needed("thread_ts")
     if not is_ts(thread):
@@ -38,7 +38,7 @@ def set_status(call: Call) -> Json:
 
 @method("assistant.threads.setSuggestedPrompts", "assistant:write")
 def set_suggested_prompts(call: Call) -> Json:
-    """Answer assistant.threads.setSuggestedPrompts: with a thread_ts it does nothing, like Slack's agent view."""
+    """Show prompts. With a thread_ts, do nothing, like Slack's agent view."""
     channel = call.joined_channel("channel_id")
     prompts = call.objects("prompts", "invalid_arguments") or ()
     if not 0 < len(prompts) <= _PROMPTS or not all(prompt.get("title") and prompt.get("message") for prompt in prompts):
@@ -50,7 +50,7 @@ def set_suggested_prompts(call: Call) -> Json:
 
 @method("assistant.threads.setTitle", "assistant:write")
 def set_title(call: Call) -> Json:
-    """Answer assistant.threads.setTitle: checked and not stored, since the page shows no titles."""
+    """Check the title and don't store it, since the page shows no titles."""
     call.joined_channel("channel_id")
     call.needed("thread_ts")
     call.needed("title")
@@ -59,7 +59,7 @@ def set_title(call: Call) -> Json:
 
 @method("agents.sessions.setStatus", *_WRITE)
 def set_session_status(call: Call) -> Json:
-    """Answer agents.sessions.setStatus: it creates a missing session, and only then uses the title."""
+    """Set a session's state. Only a missing session, which is created, gets the title."""
     channel = call.joined_channel("channel_id")
     session = set_session(call, channel.id, call.text("thread_ts"), call.needed("status"), call.text("title"))
     return {"session": {"channel_id": channel.id, "thread_ts": session.thread_ts, "status": session.status}}
@@ -93,7 +93,7 @@ def _title(title: str) -> str:
 
 @method("chat.startStream", "chat:write", tier=Tier.TWO)
 def start_stream(call: Call) -> Json:
-    """Answer chat.startStream, which needs a thread, and outside DMs the recipient."""
+    """Begin a stream, which needs a thread, and outside DMs the recipient."""
     channel = call.writable_channel()
     if not call.has("thread_ts"):
         call.needed("thread_ts")
@@ -133,7 +133,7 @@ def append_stream(call: Call) -> Json:
 
 @method("chat.stopStream", "chat:write", tier=Tier.TWO)
 def stop_stream(call: Call) -> Json:
-    """Answer chat.stopStream: the last piece, blocks below the text, metadata, and the session's new status."""
+    """End a stream with its last piece, blocks below the text, metadata, and the session's new status."""
     message = _open_stream(call)
     blocks, metadata = call.blocks() or (), call.metadata()
     grown = _grown(call, message)

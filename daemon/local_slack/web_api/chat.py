@@ -30,7 +30,7 @@ def post_ephemeral(call: Call) -> Json:
 
 @method("chat.update", "chat:write")
 def update(call: Call) -> Json:
-    """Answer chat.update: missing arguments change nothing, except that an update of a stream replaces all of it.
+    """Change a message. Missing arguments change nothing, except that an update of a stream replaces all of it.
 
     With `reply_broadcast` a reply in a thread also appears in the channel.
     """
@@ -67,7 +67,6 @@ def update(call: Call) -> Json:
 
 @method("chat.delete", "chat:write")
 def delete(call: Call) -> Json:
-    """Answer chat.delete: only the app's own messages."""
     channel = call.joined_channel()
     message = own_message(call, channel, "cant_delete_message")
     call.workspace.withdraw(message)
@@ -76,7 +75,6 @@ def delete(call: Call) -> Json:
 
 @method("chat.getPermalink", tier=Tier.FREE)
 def get_permalink(call: Call) -> Json:
-    """Answer chat.getPermalink: the page opens the address, as Slack's client does."""
     channel = call.channel()
     call.needed("message_ts")
     message = call.message(channel, "message_ts")

@@ -38,7 +38,7 @@ _OPEN: Final = ("im:write", "mpim:write")
 
 @method("conversations.history")
 def history(call: Call) -> Json:
-    """Answer conversations.history, newest first. Replies appear only if also sent to the channel."""
+    """Return messages, newest first. Replies appear only if also sent to the channel."""
     channel = call.joined_channel()
     call.require_history(channel)
     order = call.workspace.state.timeline(channel.id).history(_span(call))
@@ -52,7 +52,7 @@ def history(call: Call) -> Json:
 
 @method("conversations.replies")
 def replies(call: Call) -> Json:
-    """Answer conversations.replies: the root first, then its replies, oldest first."""
+    """Return the root first, then its replies, oldest first."""
     channel = call.joined_channel()
     call.require_history(channel)
     timeline = call.workspace.state.timeline(channel.id)
@@ -80,7 +80,7 @@ def info(call: Call) -> Json:
 
 @method("conversations.open", *_OPEN)
 def open_conversation(call: Call) -> Json:
-    """Answer conversations.open: the DM with one person, or a group DM with several."""
+    """Open the DM with one person, or a group DM with several."""
     state = call.workspace.state
     if call.text("channel"):
         return {"channel": channel_json(state, call.joined_channel(), state.app.user)}
@@ -98,7 +98,7 @@ def list_conversations(call: Call) -> Json:
 
 @method("users.conversations", *_READ)
 def of_user(call: Call) -> Json:
-    """Answer users.conversations: a user's channels (by default the app's) that are public or have the app."""
+    """Return a user's channels (by default the app's) that are public or have the app."""
     state = call.workspace.state
     user = call.text("user") or state.app.user
     if user not in state.people:
@@ -108,7 +108,6 @@ def of_user(call: Call) -> Json:
 
 @method("conversations.members", *_READ, tier=Tier.FOUR)
 def members(call: Call) -> Json:
-    """Answer conversations.members. A page may hold fewer members than requested."""
     channel = call.channel()
     call.require_read(channel)
     return list_page(call, list(channel.members), "members")
@@ -116,7 +115,6 @@ def members(call: Call) -> Json:
 
 @method("conversations.join", "channels:join")
 def join(call: Call) -> Json:
-    """Answer conversations.join: the app joins a public channel."""
     channel = call.channel()
     if channel.kind is not ChannelKind.PUBLIC:
         raise SlackError("method_not_supported_for_channel_type")

@@ -15,7 +15,7 @@ from daemon.local_slack.workspace import Workspace
 
 @method("files.getUploadURLExternal", "files:write", tier=Tier.FOUR)
 def get_upload_url(call: Call) -> Json:
-    """Answer files.getUploadURLExternal: reserve a file, and return its id and upload URL."""
+    """Reserve a file."""
     state = call.workspace.state
     name = call.needed("filename")
     call.number("length", 1, 1_000_000_000)
@@ -34,7 +34,7 @@ def get_upload_url(call: Call) -> Json:
 
 @method("files.completeUploadExternal", "files:write", tier=Tier.FOUR)
 def complete_upload(call: Call) -> Json:
-    """Answer files.completeUploadExternal: share uploaded files in channels, with an optional comment and thread."""
+    """Share uploaded files in channels, with an optional comment and thread."""
     state = call.workspace.state
     wanted = call.objects("files", "invalid_arguments") or ()
     found = [(state.files.get(str(item.get("id"))), item) for item in wanted]
@@ -64,7 +64,7 @@ def file_info(call: Call) -> Json:
 
 @method("files.delete", "files:write")
 def delete_file(call: Call) -> Json:
-    """Answer files.delete: only the app's own files, with messages that show nothing else."""
+    """Delete one of the app's own files, with messages that show nothing else."""
     state = call.workspace.state
     file = state.files.get(call.needed("file"))
     if file is None:

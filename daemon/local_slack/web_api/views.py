@@ -17,6 +17,8 @@ Filled = str | Sequence[str]
 
 _LONGEST: Final = 3_000  # characters of a text, unless the element sets fewer
 _LABEL: Final = 2_000
+_TITLE: Final = 24
+_METADATA: Final = 3_000
 _PLACEHOLDER: Final = 150
 _IDENTIFIER: Final = 255
 _OPTION, _VALUE = 75, 150
@@ -142,13 +144,9 @@ def _words(text: object) -> str:
     return str(text.get("text") or "") if isinstance(text, dict) else ""
 
 
-_TITLE: Final = 24
-_METADATA: Final = 3_000
-
-
 @method("views.publish", tier=Tier.FOUR)
 def publish_view(call: Call) -> Json:
-    """Answer views.publish: the home tab of one user."""
+    """Set the home tab of one user."""
     state = call.workspace.state
     person = call.needed("user_id")
     if person not in state.people:
@@ -161,7 +159,7 @@ def publish_view(call: Call) -> Json:
 
 @method("views.open", tier=Tier.FOUR)
 def open_view(call: Call) -> Json:
-    """Answer views.open: a modal for the user of a trigger, within three seconds of it."""
+    """Open a modal for the user of a trigger, within three seconds of it."""
     person = call.workspace.interactions.spend_trigger(call.needed("trigger_id"))
     if person is None:
         raise SlackError("invalid_trigger_id")
@@ -175,7 +173,7 @@ def open_view(call: Call) -> Json:
 
 @method("views.update", tier=Tier.FOUR)
 def update_view(call: Call) -> Json:
-    """Answer views.update: replace the view of an open modal by its id. With `hash`, only if that is its version."""
+    """Replace the view of an open modal by its id. With `hash`, only if that is its version."""
     modal = call.workspace.modals.get(call.needed("view_id"))
     if modal is None:
         raise SlackError("not_found")
