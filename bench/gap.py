@@ -172,9 +172,7 @@ class _Gap:
 
     def _hear(self, message: WorkspaceMessage) -> None:
         state = self._workspace.state
-        event = event_payload(
-            state, message_event(state, message, self._workspace.url), message.channel, float(message.ts)
-        )
+        event = event_payload(state, message_event(state, message), message.channel, float(message.ts))
         arrival = self._reader.event(event)
         assert arrival is not None
         self._arrivals.append(arrival)

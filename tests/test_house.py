@@ -41,9 +41,9 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
-    "modules": 557,
-    "lines": 103_200,
-    "lines of tests": 90_300,
+    "modules": 547,
+    "lines": 102_480,
+    "lines of tests": 90_240,
     "tables": 105,
     "triggers": 46,
     "docstrings that begin headless": 30,

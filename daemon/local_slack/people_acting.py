@@ -80,7 +80,7 @@ class PeopleActing(Orders):
     ) -> WorkspaceMessage:
         """Forward a message of the channel `source`, with or without a text."""
         message = self._message(self._readable(person, source), ts)
-        attachment = forwarded(self._workspace.state, message, self._workspace.url)
+        attachment = forwarded(self._workspace.state, message)
         return self.say(person, channel, text, thread=thread, attachments=[attachment])
 
     def edit(self, person: WorkspaceUser, channel: str, ts: str, text: str) -> WorkspaceMessage:
@@ -126,7 +126,7 @@ class PeopleActing(Orders):
             container=container,
             **self._shown(message, room),
             state={"values": {}},
-            response_url=workspace.interactions.new_response_url(workspace.url, person.id, room.id, ts),
+            response_url=workspace.interactions.new_response_url(workspace.state.url, person.id, room.id, ts),
             actions=[action | {"action_ts": workspace.new_ts(room.id)}],
         )
 
@@ -151,7 +151,7 @@ class PeopleActing(Orders):
             action_ts=workspace.new_ts(room.id),
             **self._shown(message, room),
             message_ts=message.ts,
-            response_url=workspace.interactions.new_response_url(workspace.url, person.id, room.id),
+            response_url=workspace.interactions.new_response_url(workspace.state.url, person.id, room.id),
         )
 
     def command(self, person: WorkspaceUser, channel: str, command: str, text: str = "") -> bool:
@@ -173,7 +173,7 @@ class PeopleActing(Orders):
             "api_app_id": workspace.state.app.app_id,
             "is_enterprise_install": "false",
             "trigger_id": workspace.interactions.new_trigger(person.id),
-            "response_url": workspace.interactions.new_response_url(workspace.url, person.id, room.id),
+            "response_url": workspace.interactions.new_response_url(workspace.state.url, person.id, room.id),
         }
 
         def answered(answer: Json | None) -> None:
@@ -277,7 +277,7 @@ class PeopleActing(Orders):
         """Return the message and channel of an interaction payload."""
         return {
             "channel": {"id": room.id, "name": room.name or "directmessage"},
-            "message": message_json(self._workspace.state, message, self._workspace.url),
+            "message": message_json(self._workspace.state, message),
         }
 
     def _interact(self, kind: str, person: WorkspaceUser, **fields: object) -> bool:

@@ -132,7 +132,7 @@ class WorkspaceServer:
                 ) from error
             hint = "stop the other program, or set SOUL_WORKSPACE_PORT to another port (0 picks a free one)"
             raise ConfigError(f"port {self._port} on {HOST} is in use", hint=hint) from error
-        self.url = self.workspace.url = f"http://{HOST}:{self._runner.addresses[0][1]}"
+        self.url = self.workspace.state.url = f"http://{HOST}:{self._runner.addresses[0][1]}"
         self.page_url, self.api_url = f"{self.url}/?key={self.key}", f"{self.url}/api/"
         await self._tasks.__aenter__()
         self._timers = self._tasks.create_task(self.workspace.clock.run())

@@ -128,9 +128,9 @@ def group_json(state: WorkspaceState, group: UserGroup, *, users: bool = True) -
     }
 
 
-def file_json(state: WorkspaceState, file: File, url: str) -> Json:
-    """Return a file object. `url` is the workspace's address (Slack: files.info)."""
-    private = f"{url}/files-pri/{state.team.id}-{file.id}/{quote(file.name, safe='')}"
+def file_json(state: WorkspaceState, file: File) -> Json:
+    """Return a file object (Slack: files.info)."""
+    private = f"{state.url}/files-pri/{state.team.id}-{file.id}/{quote(file.name, safe='')}"
     return {
         "id": file.id,
         "created": file.created,
@@ -149,14 +149,14 @@ def file_json(state: WorkspaceState, file: File, url: str) -> Json:
     }
 
 
-def _file_in(state: WorkspaceState, message: WorkspaceMessage, file: File, url: str) -> Json:
+def _file_in(state: WorkspaceState, message: WorkspaceMessage, file: File) -> Json:
     """Return a file in a message: only its id in a channel of Slack Connect (Slack: file_access)."""
     if state.channels[message.channel].shared:
         return {"id": file.id, "created": 0, "timestamp": 0, "user": "", "file_access": "check_file_info"}
-    return file_json(state, file, url)
+    return file_json(state, file)
 
 
-def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, metadata: bool = False) -> Json:
+def message_json(state: WorkspaceState, message: WorkspaceMessage, *, metadata: bool = False) -> Json:
     """Return a message object. Metadata comes only on request, as in Slack's history."""
     author = state.people.get(message.author)
     shape: Json = {"type": "message", "user": message.author, "text": message.text, "ts": message.ts}
@@ -169,7 +169,7 @@ def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, 
         "client_msg_id": message.client_msg_id,
         "blocks": list(message.blocks),
         "attachments": list(message.attachments),
-        "files": [_file_in(state, message, state.files[file], url) for file in message.files if file in state.files],
+        "files": [_file_in(state, message, state.files[file]) for file in message.files if file in state.files],
         "edited": {"user": message.edited_by, "ts": message.edited_ts} if message.edited_ts else None,
         "streaming_state": message.streaming,
         "chunks": list(message.chunks),
@@ -229,13 +229,13 @@ def _thread(state: WorkspaceState, message: WorkspaceMessage) -> Json:
     }
 
 
-def address_of(message: WorkspaceMessage, url: str) -> str:
+def address_of(state: WorkspaceState, message: WorkspaceMessage) -> str:
     """Return the address of a message (Slack: chat.getPermalink)."""
     thread = f"?thread_ts={message.thread_ts}&cid={message.channel}" if message.is_reply else ""
-    return f"{url}/archives/{message.channel}/p{message.ts.replace('.', '')}{thread}"
+    return f"{state.url}/archives/{message.channel}/p{message.ts.replace('.', '')}{thread}"
 
 
-def forwarded(state: WorkspaceState, message: WorkspaceMessage, url: str) -> Json:
+def forwarded(state: WorkspaceState, message: WorkspaceMessage) -> Json:
     """Return a message as an attachment of the one that forwards it, with its own files and attachments."""
     author, room = state.people[message.author], state.channels[message.channel]
     name = author.display_name or author.real_name
@@ -252,24 +252,24 @@ def forwarded(state: WorkspaceState, message: WorkspaceMessage, url: str) -> Jso
         "is_share": True,
         "text": message.text,
         "fallback": f"[{message.ts}] {name}: {message.text}",
-        "from_url": address_of(message, url),
+        "from_url": address_of(state, message),
         "footer": f"Posted in #{room.name}" if room.name else _ORIGIN.get(room.kind, ""),
         "mrkdwn_in": ["text"],
         "message_blocks": [
             {"team": author.team, "channel": room.id, "ts": message.ts, "message": {"blocks": list(message.blocks)}}
         ],
     }
-    files = [file_json(state, state.files[file], url) for file in message.files if file in state.files]
+    files = [file_json(state, state.files[file]) for file in message.files if file in state.files]
     carried = {"files": files, "attachments": list(message.attachments)}
     return attachment | {name: value for name, value in carried.items() if value}
 
 
-def message_event(state: WorkspaceState, message: WorkspaceMessage, url: str) -> Json:
+def message_event(state: WorkspaceState, message: WorkspaceMessage) -> Json:
     """Return the `message` event of a new message."""
-    shape = message_json(state, message, url, metadata=True)
+    shape = message_json(state, message, metadata=True)
     event = {name: value for name, value in shape.items() if name not in _NOT_IN_NEW}
     if message.broadcast and (root := state.message(message.channel, message.thread_ts)):
-        event["root"] = message_json(state, root, url)
+        event["root"] = message_json(state, root)
     channel_type = str(state.channels[message.channel].kind)
     return event | {"channel": message.channel, "channel_type": channel_type, "event_ts": message.ts}
 

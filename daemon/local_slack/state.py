@@ -114,6 +114,7 @@ class WorkspaceState:
     """The values of a workspace by id. Changes here raise no event and publish nothing: `Workspace` does that."""
 
     def __init__(self, team: Team, app: AppIdentity) -> None:
+        self.url = ""
         self.team = team
         self.app = app
         self.people: dict[str, WorkspaceUser] = {}

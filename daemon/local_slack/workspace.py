@@ -65,7 +65,6 @@ class Workspace:
         self.clock = clock
         self.limits = limits
         self.scopes = scopes
-        self.url = ""
         self.stream_life = 320.0
         self.status_life = 120.0
         self.feed = Feed(state)
@@ -85,7 +84,7 @@ class Workspace:
 
     def message_json(self, message: WorkspaceMessage, *, metadata: bool = False) -> Json:
         """Return Slack's message object plus its `channel`."""
-        return message_json(self.state, message, self.url, metadata=metadata) | {"channel": message.channel}
+        return message_json(self.state, message, metadata=metadata) | {"channel": message.channel}
 
     # -- messages ---------------------------------------------------------------------------------------------------
 
@@ -108,7 +107,7 @@ class Workspace:
         timeline.put(after)
         self._publish("message_changed", after)
         if event:
-            shape = message_json(self.state, after, self.url, metadata=True)
+            shape = message_json(self.state, after, metadata=True)
             self._raise_hidden("message_changed", before, message=shape)
         return after
 
@@ -341,7 +340,7 @@ class Workspace:
         self.feed.publish("call", {"number": record.number, "method": method, "status": status}, internal=True)
 
     def _raise_new(self, message: WorkspaceMessage) -> None:
-        event = message_event(self.state, message, self.url)
+        event = message_event(self.state, message)
         twins = [event]
         if (
             mentions(message.text, self.state.app.user)
@@ -354,7 +353,7 @@ class Workspace:
 
     def _raise_hidden(self, subtype: str, before: WorkspaceMessage, **fields: object) -> None:
         stamp = self.new_ts(before.channel)
-        previous = message_json(self.state, before, self.url)
+        previous = message_json(self.state, before)
         place = {"channel_type": str(self.state.channels[before.channel].kind), "ts": stamp, "event_ts": stamp}
         changed = {"subtype": subtype, "previous_message": previous, "hidden": True, **place, **fields}
         self._raise("message", before.channel, **changed)

@@ -68,7 +68,7 @@ def set_session_status(call: Call) -> Json:
 @method("agents.sessions.rename", *_WRITE)
 def rename_session(call: Call) -> Json:
     channel = call.joined_channel("channel_id")
-    session = call.workspace.state.sessions.get((channel.id, call.text("thread_ts")))
+    session = call.state.sessions.get((channel.id, call.text("thread_ts")))
     if session is None:
         raise SlackError("session_not_found")
     call.workspace.set_session(replace(session, title=_title(call.needed("title"))))
@@ -79,7 +79,7 @@ def set_session(call: Call, channel: str, thread_ts: str, status: str, title: st
     """Set a session's state, and create a missing session. Raises `invalid_status`, `invalid_title`."""
     if status not in _SESSION_STATUSES:
         raise SlackError("invalid_status")
-    known = call.workspace.state.sessions.get((channel, thread_ts)) or Session(channel, thread_ts, "", _title(title))
+    known = call.state.sessions.get((channel, thread_ts)) or Session(channel, thread_ts, "", _title(title))
     session = replace(known, status=status, covered=False)
     call.workspace.set_session(session)
     return session
@@ -104,14 +104,14 @@ def start_stream(call: Call) -> Json:
         for name in ("recipient_team_id", "recipient_user_id"):
             if not call.text(name):
                 raise SlackError(f"missing_{name}")
-        recipient = call.workspace.state.people.get(call.text("recipient_user_id"))
+        recipient = call.state.people.get(call.text("recipient_user_id"))
         if recipient is None or recipient.team != call.text("recipient_team_id"):
             raise SlackError("user_not_found")
     if call.text("task_display_mode") not in _DISPLAYS:
         raise SlackError("invalid_arguments")
     draft = WorkspaceMessage(
         channel.id,
-        call.workspace.state.app.user,
+        call.state.app.user,
         "",
         thread_ts=thread,
         custom_author=custom_author(call),
@@ -146,7 +146,7 @@ def stop_stream(call: Call) -> Json:
     )
     set_session(call, message.channel, message.thread_ts, call.text("session_status") or "active")
     call.workspace.revise(done)
-    shape = message_json(call.workspace.state, done, call.workspace.url, metadata=True)
+    shape = message_json(call.state, done, metadata=True)
     return _answer(done) | {"message": shape}
 
 

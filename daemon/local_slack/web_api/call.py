@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from daemon.local_slack.faults import Tier
 from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
-from daemon.local_slack.state import is_ts
+from daemon.local_slack.state import WorkspaceState, is_ts
 from daemon.local_slack.workspace import Workspace
 
 _HISTORY_SCOPES = {
@@ -52,6 +52,10 @@ class Call:
     method: str
     args: Json
     workspace: Workspace
+
+    @property
+    def state(self) -> WorkspaceState:
+        return self.workspace.state
 
     def has(self, name: str) -> bool:
         """Return True if the argument is there, even if empty."""
@@ -132,7 +136,7 @@ class Call:
     def joined_channel(self, name: str = "channel") -> WorkspaceChannel:
         """Return a channel that the app is a member of. Raises `channel_not_found`, `not_in_channel`."""
         room = self.channel(name)
-        if not self.workspace.state.app_is_in(room):
+        if not self.state.app_is_in(room):
             raise SlackError("not_in_channel")
         return room
 
@@ -153,7 +157,7 @@ class Call:
 
     def message(self, channel: WorkspaceChannel, name: str = "ts") -> WorkspaceMessage:
         """Return a message of a channel. Raises `message_not_found`."""
-        message = self.workspace.state.message(channel.id, self.text(name))
+        message = self.state.message(channel.id, self.text(name))
         if message is None or message.subtype == "tombstone":
             raise SlackError("message_not_found")
         return message
@@ -174,7 +178,7 @@ class Call:
         thread = self.text("thread_ts")
         if not is_ts(thread):
             raise SlackError("invalid_thread_ts")
-        message = self.workspace.state.message(channel.id, thread)
+        message = self.state.message(channel.id, thread)
         if message is None:
             raise SlackError("thread_not_found")
         if message.subtype in _WITHOUT_REPLIES:
@@ -196,7 +200,7 @@ class Call:
         self.require(_HISTORY_SCOPES[channel.kind].replace("history", "read"))
 
     def _is_human(self, target: str) -> bool:
-        person = self.workspace.state.people.get(target)
+        person = self.state.people.get(target)
         return person is not None and not person.is_bot
 
 

@@ -42,11 +42,11 @@ def update(call: Call) -> Json:
     if not words and not blocks and not attachments:
         raise SlackError("no_text")
     check_update(words)
-    stamp = call.workspace.state.timeline(channel.id).next_ts(call.workspace.clock.now())
+    stamp = call.state.timeline(channel.id).next_ts(call.workspace.clock.now())
     after = replace(
         before,
         text=words if words or blocks else before.text,
-        edited_by=call.workspace.state.app.user,
+        edited_by=call.state.app.user,
         edited_ts=stamp,
     )
     if before.streaming is not None:
@@ -78,13 +78,13 @@ def get_permalink(call: Call) -> Json:
     channel = call.channel()
     call.needed("message_ts")
     message = call.message(channel, "message_ts")
-    return {"channel": channel.id, "permalink": address_of(message, call.workspace.url)}
+    return {"channel": channel.id, "permalink": address_of(call.state, message)}
 
 
 def own_message(call: Call, channel: WorkspaceChannel, refusal: str) -> WorkspaceMessage:
     """Return the call's message, which must be the app's. Raises `message_not_found` or the given refusal."""
     message = call.workspace.current(call.message(channel))
-    if message.author != call.workspace.state.app.user:
+    if message.author != call.state.app.user:
         raise SlackError(refusal)
     return message
 
@@ -95,7 +95,7 @@ def _draft(call: Call, channel: WorkspaceChannel) -> WorkspaceMessage:
     broadcast = bool(thread) and call.flag("reply_broadcast")
     return WorkspaceMessage(
         channel.id,
-        call.workspace.state.app.user,
+        call.state.app.user,
         _words(call),
         thread_ts=thread,
         broadcast=broadcast,
@@ -127,5 +127,5 @@ def _words(call: Call) -> str:
 
 
 def _answer(call: Call, message: WorkspaceMessage) -> Json:
-    shape = message_json(call.workspace.state, message, call.workspace.url, metadata=True)
+    shape = message_json(call.state, message, metadata=True)
     return {"channel": message.channel, "ts": message.ts, "message": shape}

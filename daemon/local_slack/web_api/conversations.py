@@ -41,7 +41,7 @@ def history(call: Call) -> Json:
     """Return messages, newest first. Replies appear only if also sent to the channel."""
     channel = call.joined_channel()
     call.require_history(channel)
-    order = call.workspace.state.timeline(channel.id).history(_span(call))
+    order = call.state.timeline(channel.id).history(_span(call))
     limit = call.number("limit", _PAGE, _MOST)
     cursor = _from_cursor(call)
     end = bisect_right(order, cursor) if cursor else len(order)
@@ -55,7 +55,7 @@ def replies(call: Call) -> Json:
     """Return the root first, then its replies, oldest first."""
     channel = call.joined_channel()
     call.require_history(channel)
-    timeline = call.workspace.state.timeline(channel.id)
+    timeline = call.state.timeline(channel.id)
     ts = call.needed("ts")
     root = timeline.get(ts)
     if root is None:
@@ -73,22 +73,23 @@ def replies(call: Call) -> Json:
 
 @method("conversations.info", *_READ)
 def info(call: Call) -> Json:
-    state, channel = call.workspace.state, call.channel()
+    channel = call.channel()
     call.require_read(channel)
-    return {"channel": channel_json(state, channel, state.app.user, count=call.flag("include_num_members"))}
+    return {"channel": channel_json(call.state, channel, call.state.app.user, count=call.flag("include_num_members"))}
 
 
 @method("conversations.open", *_OPEN)
 def open_conversation(call: Call) -> Json:
     """Open the DM with one person, or a group DM with several."""
-    state = call.workspace.state
     if call.text("channel"):
-        return {"channel": channel_json(state, call.joined_channel(), state.app.user)}
+        return {"channel": channel_json(call.state, call.joined_channel(), call.state.app.user)}
     users = [user for user in call.needed("users").split(",") if user]
-    if any(user not in state.people or user == state.app.user for user in users):
+    if any(user not in call.state.people or user == call.state.app.user for user in users):
         raise SlackError("user_not_found")
     room = call.workspace.open_dm(users[0]) if len(users) == 1 else _group_dm(call, users)
-    return {"channel": channel_json(state, room, state.app.user) if call.flag("return_im") else {"id": room.id}}
+    return {
+        "channel": channel_json(call.state, room, call.state.app.user) if call.flag("return_im") else {"id": room.id}
+    }
 
 
 @method("conversations.list", *_READ, tier=Tier.TWO)
@@ -99,9 +100,8 @@ def list_conversations(call: Call) -> Json:
 @method("users.conversations", *_READ)
 def of_user(call: Call) -> Json:
     """Return a user's channels (by default the app's) that are public or have the app."""
-    state = call.workspace.state
-    user = call.text("user") or state.app.user
-    if user not in state.people:
+    user = call.text("user") or call.state.app.user
+    if user not in call.state.people:
         raise SlackError("user_not_found")
     return _channels_page(call, [room for room in _visible(call) if user in room.members])
 
@@ -118,17 +118,15 @@ def join(call: Call) -> Json:
     channel = call.channel()
     if channel.kind is not ChannelKind.PUBLIC:
         raise SlackError("method_not_supported_for_channel_type")
-    state = call.workspace.state
-    room = call.workspace.join(channel, state.app.user)
-    return {"channel": channel_json(state, room, state.app.user)}
+    room = call.workspace.join(channel, call.state.app.user)
+    return {"channel": channel_json(call.state, room, call.state.app.user)}
 
 
 def _messages(call: Call, channel: WorkspaceChannel, order: list[str]) -> list[Json]:
-    state = call.workspace.state
     metadata = call.flag("include_all_metadata")
-    found: list[WorkspaceMessage] = [m for ts in order if (m := state.message(channel.id, ts))]
+    found: list[WorkspaceMessage] = [m for ts in order if (m := call.state.message(channel.id, ts))]
     current = (call.workspace.current(message) for message in found)
-    return [message_json(state, message, call.workspace.url, metadata=metadata) for message in current]
+    return [message_json(call.state, message, metadata=metadata) for message in current]
 
 
 def _span(call: Call) -> Span:
@@ -171,8 +169,7 @@ def list_page(call: Call, items: list[Any], name: str) -> Json:
 
 
 def _channels_page(call: Call, rooms: list[WorkspaceChannel]) -> Json:
-    state = call.workspace.state
-    return list_page(call, [channel_json(state, room, state.app.user) for room in rooms], "channels")
+    return list_page(call, [channel_json(call.state, room, call.state.app.user) for room in rooms], "channels")
 
 
 def _visible(call: Call) -> list[WorkspaceChannel]:
@@ -180,23 +177,22 @@ def _visible(call: Call) -> list[WorkspaceChannel]:
     if any(name.strip() not in _TYPES for name in names):
         raise SlackError("invalid_types")
     kinds = {_TYPES[name.strip()] for name in names}
-    state, skip = call.workspace.state, call.flag("exclude_archived")
-    known = [r for r in state.channels.values() if r.kind is ChannelKind.PUBLIC or state.app_is_in(r)]
+    skip = call.flag("exclude_archived")
+    known = [r for r in call.state.channels.values() if r.kind is ChannelKind.PUBLIC or call.state.app_is_in(r)]
     return [room for room in known if room.kind in kinds and not (skip and room.archived)]
 
 
 def _group_dm(call: Call, users: list[str]) -> WorkspaceChannel:
-    state = call.workspace.state
-    wanted = {*users, state.app.user}
-    for room in state.channels.values():
+    wanted = {*users, call.state.app.user}
+    for room in call.state.channels.values():
         if room.kind is ChannelKind.GROUP_DM and set(room.members) == wanted:
             return room
-    names = "--".join(state.people[user].name for user in users)
+    names = "--".join(call.state.people[user].name for user in users)
     room = WorkspaceChannel(
-        state.new_id("G"),
+        call.state.new_id("G"),
         f"mpdm-{names}-1",
         ChannelKind.GROUP_DM,
-        (*users, state.app.user),
+        (*users, call.state.app.user),
         int(call.workspace.clock.now()),
     )
     call.workspace.add_channel(room)

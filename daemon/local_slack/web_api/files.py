@@ -16,64 +16,61 @@ from daemon.local_slack.workspace import Workspace
 @method("files.getUploadURLExternal", "files:write", tier=Tier.FOUR)
 def get_upload_url(call: Call) -> Json:
     """Reserve a file."""
-    state = call.workspace.state
     name = call.needed("filename")
     call.number("length", 1, 1_000_000_000)
     file = File(
-        state.new_id("F"),
+        call.state.new_id("F"),
         name,
         name,
         mimetypes.guess_type(name)[0] or "application/octet-stream",
         b"",
-        state.app.user,
+        call.state.app.user,
         int(call.workspace.clock.now()),
     )
-    state.files[file.id] = file
-    return {"upload_url": f"{call.workspace.url}/upload/{file.id}", "file_id": file.id}
+    call.state.files[file.id] = file
+    return {"upload_url": f"{call.state.url}/upload/{file.id}", "file_id": file.id}
 
 
 @method("files.completeUploadExternal", "files:write", tier=Tier.FOUR)
 def complete_upload(call: Call) -> Json:
     """Share uploaded files in channels, with an optional comment and thread."""
-    state = call.workspace.state
     wanted = call.objects("files", "invalid_arguments") or ()
-    found = [(state.files.get(str(item.get("id"))), item) for item in wanted]
+    found = [(call.state.files.get(str(item.get("id"))), item) for item in wanted]
     if not found or any(file is None or not file.content for file, _ in found):
         raise SlackError("file_not_found")
     files = [replace(file, title=str(item.get("title") or file.name), shared=True) for file, item in found if file]
     channels = [name for name in (call.text("channel_id") or call.text("channels")).split(",") if name]
     rooms = [replace(call, args=call.args | {"channel": name}).joined_channel() for name in channels]
     threads = [call.thread(room) for room in rooms]
-    state.files.update((file.id, file) for file in files)
+    call.state.files.update((file.id, file) for file in files)
     for room, thread in zip(rooms, threads, strict=True):
         ids = tuple(file.id for file in files)
         words = call.text("initial_comment")
         call.workspace.post(
-            WorkspaceMessage(room.id, state.app.user, words, thread_ts=thread, subtype="file_share", files=ids)
+            WorkspaceMessage(room.id, call.state.app.user, words, thread_ts=thread, subtype="file_share", files=ids)
         )
-    return {"files": [file_json(state, file, call.workspace.url) for file in files]}
+    return {"files": [file_json(call.state, file) for file in files]}
 
 
 @method("files.info", "files:read", tier=Tier.FOUR)
 def file_info(call: Call) -> Json:
-    file = call.workspace.state.files.get(call.text("file"))
+    file = call.state.files.get(call.text("file"))
     if file is None:
         raise SlackError("file_not_found")
-    return {"file": file_json(call.workspace.state, file, call.workspace.url), "comments": []}
+    return {"file": file_json(call.state, file), "comments": []}
 
 
 @method("files.delete", "files:write")
 def delete_file(call: Call) -> Json:
     """Delete one of the app's own files, with messages that show nothing else."""
-    state = call.workspace.state
-    file = state.files.get(call.needed("file"))
+    file = call.state.files.get(call.needed("file"))
     if file is None:
         raise SlackError("file_not_found")
-    if file.owner != state.app.user:
+    if file.owner != call.state.app.user:
         raise SlackError("cant_delete_file")
-    del state.files[file.id]
-    for room in tuple(state.channels):
-        for message in [one for one in state.timeline(room).everything() if file.id in one.files]:
+    del call.state.files[file.id]
+    for room in tuple(call.state.channels):
+        for message in [one for one in call.state.timeline(room).everything() if file.id in one.files]:
             left = tuple(one for one in message.files if one != file.id)
             if left or message.text:
                 call.workspace.revise(replace(message, files=left))

@@ -14,27 +14,26 @@ _EMOJI: Final = re.compile(r"[a-z0-9_+'\-]+(::skin-tone-[2-6])?")
 
 @method("auth.test", tier=Tier.FREE)
 def auth_test(call: Call) -> Json:
-    state = call.workspace.state
     return {
-        "url": f"{call.workspace.url}/",
-        "team": state.team.name,
-        "user": state.bot().name,
-        "team_id": state.team.id,
-        "user_id": state.app.user,
-        "bot_id": state.app.bot_id,
+        "url": f"{call.state.url}/",
+        "team": call.state.team.name,
+        "user": call.state.bot().name,
+        "team_id": call.state.team.id,
+        "user_id": call.state.app.user,
+        "bot_id": call.state.app.bot_id,
         "is_enterprise_install": False,
-        **({"enterprise_id": state.team.enterprise} if state.team.enterprise else {}),
+        **({"enterprise_id": call.state.team.enterprise} if call.state.team.enterprise else {}),
     }
 
 
 @method("apps.connections.open", tier=Tier.ONE, app_token=True)
 def open_connection(call: Call) -> Json:
-    return {"url": call.workspace.sockets.issue(call.workspace.url)}
+    return {"url": call.workspace.sockets.issue(call.state.url)}
 
 
 @method("users.info", "users:read", tier=Tier.FOUR)
 def user_info(call: Call) -> Json:
-    person = call.workspace.state.people.get(call.text("user"))
+    person = call.state.people.get(call.text("user"))
     if person is None:
         raise SlackError("user_not_found")
     return {"user": person_json(person, locale=call.flag("include_locale"))}
@@ -42,16 +41,14 @@ def user_info(call: Call) -> Json:
 
 @method("users.list", "users:read", tier=Tier.TWO)
 def list_users(call: Call) -> Json:
-    people = [
-        person_json(person, locale=call.flag("include_locale")) for person in call.workspace.state.people.values()
-    ]
+    people = [person_json(person, locale=call.flag("include_locale")) for person in call.state.people.values()]
     return list_page(call, people, "members") | {"cache_ts": int(call.workspace.clock.now())}
 
 
 @method("usergroups.list", "usergroups:read", tier=Tier.TWO)
 def list_groups(call: Call) -> Json:
-    state, users = call.workspace.state, call.flag("include_users")
-    return {"usergroups": [group_json(state, group, users=users) for group in state.groups.values()]}
+    users = call.flag("include_users")
+    return {"usergroups": [group_json(call.state, group, users=users) for group in call.state.groups.values()]}
 
 
 @method("reactions.add", "reactions:write")
@@ -72,6 +69,6 @@ def _react(call: Call, *, add: bool, refusal: str) -> Json:
     if not call.text("timestamp"):
         raise SlackError("no_item_specified")
     message = call.message(channel, "timestamp")
-    if not call.workspace.react(message, name, call.workspace.state.app.user, add=add):
+    if not call.workspace.react(message, name, call.state.app.user, add=add):
         raise SlackError(refusal)
     return {}

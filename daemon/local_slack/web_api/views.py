@@ -147,12 +147,11 @@ def _words(text: object) -> str:
 @method("views.publish", tier=Tier.FOUR)
 def publish_view(call: Call) -> Json:
     """Set the home tab of one user."""
-    state = call.workspace.state
     person = call.needed("user_id")
-    if person not in state.people:
+    if person not in call.state.people:
         raise SlackError("user_not_found")
     view = _view(call, "home")
-    state.homes[person] = view
+    call.state.homes[person] = view
     call.workspace.feed.publish("home", {"view": view}, person=person)
     return {"view": view}
 
@@ -194,8 +193,7 @@ def _view(call: Call, kind: str) -> Json:
     if not isinstance(view, dict) or view.get("type") != kind or not isinstance(view.get("blocks"), list):
         raise SlackError("invalid_arguments", response_metadata={"messages": [f"[ERROR] a {kind} view is needed"]})
     check_blocks(tuple(view["blocks"]), VIEW_BLOCKS)
-    state = call.workspace.state
-    return view | {"id": state.new_id("V"), "team_id": state.team.id, "app_id": state.app.app_id}
+    return view | {"id": call.state.new_id("V"), "team_id": call.state.team.id, "app_id": call.state.app.app_id}
 
 
 def send_dialog(workspace: Workspace, person: WorkspaceUser, modal: Modal, values: Mapping[str, Filled]) -> bool:
