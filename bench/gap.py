@@ -18,10 +18,10 @@ from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
 from daemon.core.ports.arrivals import Arrival
 from daemon.core.ports.services import Clock
-from daemon.local_slack.deliveries import message_event, payload
+from daemon.local_slack.faults import Profile
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from daemon.local_slack.workspace import Profile
+from daemon.local_slack.slack_json import event_payload, message_event
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.inbox import Inbox
 
@@ -172,7 +172,7 @@ class _Gap:
 
     def _hear(self, message: WorkspaceMessage) -> None:
         state = self._workspace.state
-        event = payload(state, message_event(state, message, self._workspace.url), message.channel, float(message.ts))
+        event = event_payload(state, message_event(state, message), message.channel, float(message.ts))
         arrival = self._reader.event(event)
         assert arrival is not None
         self._arrivals.append(arrival)

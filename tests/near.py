@@ -6,10 +6,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
-from daemon.local_slack.control_orders import ControlOrders
+from daemon.local_slack.control import Control
 from daemon.local_slack.model import Json
-from daemon.local_slack.people_acting import NotPossible, PeopleActing
-from daemon.local_slack.request_args import ControlArgs, ControlViews
+from daemon.local_slack.orders import NotPossible
 from daemon.local_slack.server import WorkspaceServer
 
 
@@ -18,10 +17,9 @@ class NearClient(WorkspaceClient):
 
     def __init__(self, server: WorkspaceServer) -> None:
         super().__init__(server.page_url)
-        people = PeopleActing(server.workspace)
         self._feed = server.workspace.feed
-        self._views = ControlViews(server.workspace, people).table
-        self._orders = ControlOrders(server.workspace, people).table
+        control = Control(server.workspace)
+        self._orders = control.orders | control.views
 
     async def post(self, order: str, **fields: object) -> Json:
         return await self._answer(order, fields)
@@ -32,7 +30,7 @@ class NearClient(WorkspaceClient):
     async def _answer(self, name: str, fields: Json) -> Json:
         await asyncio.sleep(0)  # others go on, as during a request
         try:
-            answer = (self._orders | self._views)[name](ControlArgs(json.loads(json.dumps(fields))))
+            answer = self._orders[name](json.loads(json.dumps(fields)))
         except NotPossible as refused:
             raise WorkspaceRefused(refused.error, refused.hint) from None
         return dict(json.loads(json.dumps(answer)))  # a copy, which later changes leave as it is

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from daemon.core.errors import ConfigError
+from daemon.local_slack.faults import Profile
 from daemon.local_slack.server import serve_workspace
-from daemon.local_slack.workspace import Profile
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,13 +39,7 @@ async def _serve(options: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with serve_workspace(
-        port=options.port,
-        bot_token=options.bot_token,
-        app_token=options.app_token,
-        bot_name=options.bot_name,
-        limits=options.limits,
-    ) as workspace:
+    async with serve_workspace(**vars(options)) as workspace:
         address = {
             "url": workspace.url,
             "page_url": workspace.page_url,

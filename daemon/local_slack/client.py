@@ -27,11 +27,10 @@ class WorkspaceRefused(DaemonError):
 
 
 class WorkspaceClient:
-    """The users of a workspace over HTTP:
+    """The users of a workspace over HTTP, by the orders and views of the same names:
 
     `async with WorkspaceClient(page_url) as people:`. `page_url` holds the workspace's key. Refusals raise
-    WorkspaceRefused. Users and channels are named by id or name, and `dm` is a user's DM with the app. Messages are
-    Slack's objects plus their `channel`.
+    WorkspaceRefused. An action that returns False met no open socket of the app.
     """
 
     def __init__(self, page_url: str) -> None:
@@ -81,88 +80,98 @@ class WorkspaceClient:
         await self.post("react", person=person, channel=channel, ts=ts, name=name, remove=remove)
 
     async def click(self, person: str, channel: str, ts: str, action_id: str, value: str = "") -> bool:
-        """Click a button. Return False if no socket is open."""
-        pressed = await self.post("click", person=person, channel=channel, ts=ts, action_id=action_id, value=value)
-        return bool(pressed["delivered"])
+        return await self._deliver("click", person=person, channel=channel, ts=ts, action_id=action_id, value=value)
 
     async def shortcut(self, person: str, channel: str, ts: str, callback_id: str) -> bool:
-        """Use a message shortcut of the app. Return False if no socket is open."""
-        used = await self.post("shortcut", person=person, channel=channel, ts=ts, callback_id=callback_id)
-        return bool(used["delivered"])
+        return await self._deliver("shortcut", person=person, channel=channel, ts=ts, callback_id=callback_id)
+
+    async def press_home(self, person: str, action_id: str) -> bool:
+        return await self._deliver("press_home", person=person, action_id=action_id)
+
+    async def submit(self, person: str, view: str, **values: str | Sequence[str]) -> bool:
+        return await self._deliver("submit", person=person, view=view, values=values)
+
+    async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:
+        return await self._deliver("command", person=person, channel=channel, command=command, text=text)
 
     async def stop(self, person: str, channel: str, thread: str) -> str:
-        """Press the stop button of a thread in which the app works. Return the event id."""
         return str((await self.post("stop", person=person, channel=channel, thread=thread))["event_id"])
 
     async def rename_session(self, person: str, channel: str, thread: str, title: str) -> str:
-        """Rename an agent session as a user. Return the event id."""
         order = await self.post("rename_session", person=person, channel=channel, thread=thread, title=title)
         return str(order["event_id"])
-
-    async def press_home(self, person: str, action_id: str) -> bool:
-        """Press a button on a user's home tab. Return False if no socket is open."""
-        return bool((await self.post("press_home", person=person, action_id=action_id))["delivered"])
-
-    async def submit(self, person: str, view: str, **values: str | Sequence[str]) -> bool:
-        """Submit a modal with its inputs' values by action_id. Return False if no socket is open."""
-        return bool((await self.post("submit", person=person, view=view, values=values))["delivered"])
-
-    async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:
-        """Type a slash command. Return False if no socket is open."""
-        typed = await self.post("command", person=person, channel=channel, command=command, text=text)
-        return bool(typed["delivered"])
 
     async def open_dm(self, person: str) -> str:
         """Open a user's DM with the app, which raises app_home_opened. Return the channel's id."""
         return str((await self.post("open_dm", person=person))["channel"])
 
     async def join(self, person: str, channel: str, *, inviter: str = "") -> None:
-        """Add a user, or the app, to a channel. Slack names the inviter if there is one."""
         await self.post("join", person=person, channel=channel, inviter=inviter)
 
     async def leave(self, person: str, channel: str) -> None:
-        """Remove a user, or the app, from a channel."""
         await self.post("leave", person=person, channel=channel)
 
     async def convert(self, person: str, channel: str, kind: str) -> None:
-        """Make a channel private (`group`) or public (`channel`) as a member."""
         await self.post("convert", person=person, channel=channel, kind=kind)
 
     async def share(self, channel: str, *, end: bool = False) -> None:
-        """Connect a channel with another organisation, or end that."""
         await self.post("share", channel=channel, end=end)
 
     async def change_standing(self, person: str, standing: str, *, admin: bool = False) -> None:
-        """Change a user's account type (`daemon.local_slack.model.Standing`), and make them an admin or not."""
         await self.post("standing", person=person, standing=standing, admin=admin)
 
     async def add_person(
         self, name: str, *, standing: str = "member", team: str = "", zone: str = "", locale: str = "en-US"
     ) -> Json:
-        """Add a user, and return Slack's user object. `standing` is one of `daemon.local_slack.model.Standing`."""
+        """Add a user, and return Slack's user object."""
         made = await self.post("person", name=name, standing=standing, team=team, zone=zone, locale=locale)
         return dict(made["person"])
 
     async def add_channel(
         self, name: str, *, kind: str = "channel", members: Sequence[str] = (), app: bool = True, shared: bool = False
     ) -> Json:
-        """Add a channel, and return Slack's conversation object. `kind` is channel, group, im or mpim."""
+        """Add a channel, and return Slack's conversation object."""
         room = await self.post("channel", name=name, kind=kind, members=list(members), app=app, shared=shared)
         return dict(room["channel"])
+
+    # -- setting up -------------------------------------------------------------------------------------------------
+
+    async def advance(self, seconds: float) -> None:
+        await self.post("clock", advance=seconds)
+
+    async def fault(self, method: str = "", **order: object) -> None:
+        """Inject a fault of a Web API method, or of `socket=`, `room=` or `chunks=`."""
+        kind = next((f"fault_{name}" for name in ("socket", "room", "chunks") if name in order), "fault")
+        await self.post(kind, **({"method": method} if method else {}), **order)
+
+    async def clear_faults(self) -> None:
+        await self.post("clear_faults")
+
+    async def limits(self, profile: str) -> None:
+        await self.post("limits", profile=profile)
+
+    async def scopes(self, *scopes: str) -> None:
+        await self.post("scopes", scopes=list(scopes))
+
+    async def emit(self, event: Json, channel: str = "") -> str:
+        return str((await self.post("emit", event=event, channel=channel))["event_id"])
+
+    async def emit_envelope(self, envelope: Json) -> bool:
+        return await self._deliver("emit_envelope", envelope=envelope)
+
+    async def repeat(self, event_id: str) -> None:
+        await self.post("repeat", event_id=event_id)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def state(self, person: str = "") -> Json:
-        """Return users, channels and status lines: those a person may see, or all without a person."""
         return await self.get("state", person=person)
 
     async def messages(self, channel: str, *, person: str = "", thread: str = "", limit: int = 10_000) -> list[Json]:
-        """Return a timeline, one thread with its root, or (`*`) all messages, oldest first, as `person` sees them."""
         page = await self.get("messages", channel=channel, person=person, thread=thread, limit=str(limit))
         return list(page["messages"])
 
     async def ephemerals(self, person: str, channel: str) -> list[Json]:
-        """Return the ephemeral messages a user got in a channel."""
         return list((await self.get("messages", person=person, channel=channel))["ephemerals"])
 
     async def posts_by_bot(self, channel: str, *, person: str = "", thread: str = "*") -> list[Json]:
@@ -176,19 +185,15 @@ class WorkspaceClient:
         return next((str(s["status"]) for s in lines if (s["channel"], s["thread_ts"]) == (channel, thread)), "")
 
     async def calls(self, method: str = "", *, after: int = 0) -> list[Json]:
-        """Return Web API calls `{number, method, args, at, status, answer}`, oldest first."""
         return list((await self.get("calls", method=method, after=str(after)))["calls"])
 
     async def modals(self, person: str) -> list[Json]:
-        """Return the modals that a user has open, oldest first."""
         return list((await self.get("modals", person=person))["views"])
 
     async def deliveries(self, event_id: str = "") -> list[Json]:
-        """Return the attempts to deliver envelopes, oldest first."""
         return list((await self.get("deliveries", event_id=event_id))["deliveries"])
 
     async def sockets(self) -> int:
-        """Return the number of the app's open sockets."""
         return len((await self.get("sockets"))["sockets"])
 
     async def met(self, method: str) -> bool:
@@ -254,40 +259,6 @@ class WorkspaceClient:
                 elif name == "data":
                     yield kind, json.loads(value)
 
-    # -- setting up -------------------------------------------------------------------------------------------------
-
-    async def advance(self, seconds: float) -> None:
-        """Move the workspace's clock forward."""
-        await self.post("clock", advance=seconds)
-
-    async def fault(self, method: str = "", **order: object) -> None:
-        """Inject a fault (see `daemon.local_slack.fault_orders`)."""
-        await self.post("fault", **({"method": method} if method else {}), **order)
-
-    async def clear_faults(self) -> None:
-        """End all faults."""
-        await self.post("fault", clear=True)
-
-    async def limits(self, profile: str) -> None:
-        """Set the rate limits: `off`, or `slack` for Slack's."""
-        await self.post("limits", profile=profile)
-
-    async def scopes(self, *scopes: str) -> None:
-        """Grant the app exactly these scopes."""
-        await self.post("scopes", scopes=list(scopes))
-
-    async def emit(self, event: Json, channel: str = "") -> str:
-        """Raise any event. Return the event id."""
-        return str((await self.post("emit", event=event, channel=channel))["event_id"])
-
-    async def emit_envelope(self, envelope: Json) -> bool:
-        """Send an envelope unchanged. Return False if no socket is open."""
-        return bool((await self.post("emit", envelope=envelope))["delivered"])
-
-    async def repeat(self, event_id: str) -> None:
-        """Deliver an earlier event again, with the same event id."""
-        await self.post("emit", repeat=event_id)
-
     # -- HTTP -------------------------------------------------------------------------------------------------------
 
     async def post(self, order: str, **fields: object) -> Json:
@@ -299,6 +270,9 @@ class WorkspaceClient:
         """Read any view of the control API."""
         async with self._http().get(f"{self.url}/_control/{view}", params=fields) as response:
             return _checked(await response.json())
+
+    async def _deliver(self, order: str, **fields: object) -> bool:
+        return bool((await self.post(order, **fields))["delivered"])
 
     @asynccontextmanager
     async def _news(self) -> AsyncIterator[AsyncIterator[None]]:

@@ -1,10 +1,15 @@
-"""Injected faults of the Web API and the sockets, with their remaining counts."""
+"""Refusals of the workspace: injected faults with their remaining counts, and Slack's rate limits."""
 
-from collections import deque
+import math
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from daemon.local_slack.model import Json, Posting
+
+COUNTED: Final = frozenset({"dead_tickets", "refuse_handshakes", "greet", "ignore_acks", "duplicate"})
+"""The faults of the sockets that a number of tickets, handshakes, acknowledgements or events meets."""
 
 
 class FaultMode(StrEnum):
@@ -41,14 +46,10 @@ class Faults:
 
     def clear(self) -> None:
         self._methods: dict[str, deque[MethodFault]] = {}
+        self.counts = Counter[str]()
         self.refuse_status = 503
-        self.refuse_handshakes = 0
-        self.dead_tickets = 0
         self.greeting = ""
-        self.greetings = 0
         self.silent = False
-        self.ignored_acks = 0
-        self.duplicates = 0
         self.mention_first = False
         self.refuse_chunks = False
         self.posting: dict[str, Posting] = {}
@@ -83,7 +84,65 @@ class Faults:
 
     def spend(self, name: str) -> bool:
         """Use up one count of a fault such as `dead_tickets`. Return False if none is left."""
-        left = int(getattr(self, name))
-        if left:
-            setattr(self, name, left - 1)
+        left = self.counts[name]
+        self.counts[name] = max(0, left - 1)
         return left > 0
+
+
+class Profile(StrEnum):
+    """The profile of rate limits."""
+
+    OFF = "off"
+    SLACK = "slack"
+
+
+class Tier(StrEnum):
+    """The tiers of Slack's rate limits. POSTING limits per channel, FREE has no limit."""
+
+    ONE = "1"
+    TWO = "2"
+    THREE = "3"
+    FOUR = "4"
+    POSTING = "posting"
+    FREE = "free"
+
+
+CALLS_PER_MINUTE: Final = {Tier.ONE: 1, Tier.TWO: 20, Tier.THREE: 50, Tier.FOUR: 100}
+"""The guaranteed minimum of calls per tier (Slack). Tier 1 allows a small burst: several sockets can open at start."""
+_TIER_ONE_BURST: Final = 10
+_POST_BURST: Final = 4
+_MINUTE: Final = 60.0
+
+
+class RateLimits:
+    """The counts of calls per method, and posts per channel, by the workspace's clock."""
+
+    def __init__(self, profile: Profile = Profile.OFF) -> None:
+        self.profile = profile
+        self._calls: dict[str, deque[float]] = {}
+        self._posts: dict[str, tuple[float, float]] = {}
+
+    def check(self, method: str, tier: Tier, channel: str, now: float) -> int:
+        """Return 0 if the call is allowed, else the whole seconds to wait (Retry-After)."""
+        if self.profile is Profile.OFF or tier is Tier.FREE:
+            return 0
+        return self._check_post(channel, now) if tier is Tier.POSTING else self._check_tier(method, tier, now)
+
+    def _check_tier(self, method: str, tier: Tier, now: float) -> int:
+        allowed = _TIER_ONE_BURST if tier is Tier.ONE else CALLS_PER_MINUTE[tier]
+        calls = self._calls.setdefault(method, deque())
+        while calls and calls[0] <= now - _MINUTE:
+            calls.popleft()
+        if len(calls) >= allowed:
+            return max(1, math.ceil(calls[0] + _MINUTE - now))
+        calls.append(now)
+        return 0
+
+    def _check_post(self, channel: str, now: float) -> int:
+        left, since = self._posts.get(channel, (float(_POST_BURST), now))
+        left = min(float(_POST_BURST), left + now - since)
+        if left < 1:
+            self._posts[channel] = (left, now)
+            return max(1, math.ceil(1 - left))
+        self._posts[channel] = (left - 1, now)
+        return 0

@@ -1,8 +1,11 @@
-"""The live feed of numbered changes of the workspace. A reader gets only the changes it may see."""
+"""The live feed of numbered changes of the workspace, also as Server-Sent Events."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+
+from aiohttp import web
 
 from daemon.local_slack.model import Json
 from daemon.local_slack.slack_json import as_seen
@@ -76,6 +79,28 @@ class Feed:
             yield tuple(c for n in range(start + 1, after + 1) if self.visible(c := self._changes[n], person))
             if after == self._last and not self._closed:
                 await news.wait()
+
+    async def stream(
+        self,
+        request: web.Request,
+        first: bytes,
+        frames: Callable[[Sequence[FeedChange]], bytes],
+        *,
+        person: str = "",
+        after: int | None = None,
+    ) -> web.StreamResponse:
+        """Send Server-Sent Events of changes until the reader disconnects or the feed is closed."""
+        after = self.cursor if after is None else after
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+        with suppress(ConnectionError):
+            await response.prepare(request)
+            await response.write(first)
+            async for batch in self.follow(person, after):
+                if request.transport is None or request.transport.is_closing():
+                    break
+                if sent := frames(batch):
+                    await response.write(sent)
+        return response
 
     def visible(self, change: FeedChange, person: str) -> bool:
         """Return True if a reader may see a change. A reader without a person may see all."""

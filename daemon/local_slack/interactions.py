@@ -1,4 +1,4 @@
-"""The payloads, trigger ids and response URLs of button clicks, shortcuts and slash commands."""
+"""The triggers and response URLs of interactions, and the fields that their payloads share."""
 
 import secrets
 from collections.abc import Iterable
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
-from daemon.local_slack.slack_json import message_json
+from daemon.local_slack.model import Json, WorkspaceUser
 from daemon.local_slack.state import WorkspaceState
 
 _TRIGGER_LIFE: Final = 3.0
@@ -56,16 +55,19 @@ class Interactions:
         return f"{url}/response/{key}"
 
 
-@dataclass(frozen=True, slots=True)
-class Press:
-    """A click in a message or its menu: the action in Slack's form, with the trigger and URL to answer it."""
-
-    person: WorkspaceUser
-    channel: WorkspaceChannel
-    message: WorkspaceMessage
-    action: Json
-    trigger: str
-    response_url: str
+def interaction(state: WorkspaceState, kind: str, person: WorkspaceUser, trigger: str) -> Json:
+    """Return the fields of every payload of an interaction (Slack: interaction payloads)."""
+    enterprise = state.team.enterprise
+    return {
+        "type": kind,
+        "token": "local",
+        "api_app_id": state.app.app_id,
+        "user": {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team},
+        "team": {"id": state.team.id, "domain": state.team.domain},
+        "enterprise": {"id": enterprise, "name": "Local organisation"} if enterprise else None,
+        "is_enterprise_install": False,
+        "trigger_id": trigger,
+    }
 
 
 def find_element(blocks: Iterable[Json], action_id: str) -> tuple[Json, Json] | None:
@@ -87,92 +89,3 @@ def choice(element: Json, value: str) -> Json | None:
         if button.get("value") == value:
             return {"value": value, "text": button.get("text")}
     return None
-
-
-def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
-    """Return the `block_actions` payload of a click (Slack: interaction payloads)."""
-    message = press.message
-    container: Json = {"type": "message", "message_ts": message.ts, "channel_id": message.channel}
-    container["is_ephemeral"] = state.message(message.channel, message.ts) is None
-    if message.thread_ts:
-        container["thread_ts"] = message.thread_ts
-    return {
-        "type": "block_actions",
-        "user": _user(press.person),
-        "api_app_id": state.app.app_id,
-        "token": "local",
-        "container": container,
-        "trigger_id": press.trigger,
-        "team": {"id": state.team.id, "domain": state.team.domain},
-        "enterprise": _organisation(state),
-        "is_enterprise_install": False,
-        "channel": {"id": press.channel.id, "name": press.channel.name or "directmessage"},
-        "message": message_json(state, message, url),
-        "state": {"values": {}},
-        "response_url": press.response_url,
-        "actions": [press.action],
-    }
-
-
-def home_actions(state: WorkspaceState, person: WorkspaceUser, view: Json, action: Json, trigger: str) -> Json:
-    """Return the `block_actions` payload of a click on the home tab, without channel and message (Slack: App Home)."""
-    return {
-        "type": "block_actions",
-        "user": _user(person),
-        "api_app_id": state.app.app_id,
-        "token": "local",
-        "container": {"type": "view", "view_id": view["id"]},
-        "trigger_id": trigger,
-        "team": {"id": state.team.id, "domain": state.team.domain},
-        "enterprise": None,
-        "is_enterprise_install": False,
-        "view": view,
-        "actions": [action],
-    }
-
-
-def message_action(state: WorkspaceState, press: Press, callback_id: str, url: str) -> Json:
-    """Return the `message_action` payload of a message shortcut. Its action is just its time (Slack: shortcuts)."""
-    return {
-        "type": "message_action",
-        "token": "local",
-        "action_ts": press.action["action_ts"],
-        "team": {"id": state.team.id, "domain": state.team.domain},
-        "user": _user(press.person),
-        "channel": {"id": press.channel.id, "name": press.channel.name or "directmessage"},
-        "is_enterprise_install": False,
-        "enterprise": _organisation(state),
-        "callback_id": callback_id,
-        "trigger_id": press.trigger,
-        "response_url": press.response_url,
-        "message_ts": press.message.ts,
-        "message": message_json(state, press.message, url),
-    }
-
-
-def slash_command(
-    state: WorkspaceState, person: WorkspaceUser, channel: WorkspaceChannel, command: str, text: str
-) -> Json:
-    """Return the payload of a slash command, without trigger id and response URL."""
-    return {
-        "token": "local",
-        "team_id": state.team.id,
-        "team_domain": state.team.domain,
-        "channel_id": channel.id,
-        "channel_name": channel.name or "directmessage",
-        "user_id": person.id,
-        "user_name": person.name,
-        "command": command,
-        "text": text,
-        "api_app_id": state.app.app_id,
-        "is_enterprise_install": "false",
-    }
-
-
-def _user(person: WorkspaceUser) -> Json:
-    return {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team}
-
-
-def _organisation(state: WorkspaceState) -> Json | None:
-    enterprise = state.team.enterprise
-    return {"id": enterprise, "name": "Local organisation"} if enterprise else None

@@ -1,7 +1,6 @@
 """The values of a workspace: its team, users, channels, messages and files."""
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
@@ -213,6 +212,14 @@ class Prompts:
 
 
 @dataclass(frozen=True, slots=True)
+class Modal:
+    """An open modal and its user."""
+
+    person: str
+    view: Json
+
+
+@dataclass(frozen=True, slots=True)
 class MessageShortcut:
     """A shortcut of the app in the menu of each message (Slack: message shortcuts)."""
 
@@ -243,8 +250,6 @@ class AppIdentity:
     commands: tuple[SlashCommand, ...] = ()
 
 
-_LINK = re.compile(r"https?://[^\s<>|]+[^\s<>|.,;:!?)\]'\"]")
-_BROADCAST = re.compile(r"(?<![\w@])@(here|channel|everyone)\b")
 _TOKEN = re.compile(r"<([@#!]?)([^>|]+)(?:\|([^>]*))?>")
 
 
@@ -254,37 +259,6 @@ def escape(text: str) -> str:
 
 def unescape(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
-def typed(
-    text: str,
-    people: Iterable[WorkspaceUser],
-    channels: Iterable[WorkspaceChannel],
-    aliases: Mapping[str, str],
-    groups: Iterable[UserGroup] = (),
-) -> str:
-    """Return the stored form of typed text:
-
-    `@Ada` becomes `<@U…>`, `#general` `<#C…|>`, a URL `<URL>`. `aliases` maps further names to user ids, such as `soul`
-    to the app's. `@handle` of a group becomes `<!subteam^S…|@handle>`.
-    """
-    names = {escape(name).lower(): user for name, user in aliases.items()}
-    for person in people:
-        for name in (person.real_name, person.name, person.display_name):
-            names[escape(name).lower()] = person.id
-    rooms = {
-        channel.name.lower(): channel
-        for channel in channels
-        if channel.name and channel.kind in (ChannelKind.PUBLIC, ChannelKind.PRIVATE)
-    }
-    handles = {group.handle.lower(): group for group in groups}
-    words = _LINK.sub(lambda found: f"<{found[0]}>", escape(text))
-    words = _BROADCAST.sub(lambda found: f"<!{found[1]}>", words)
-    words = _named("@", handles).sub(
-        lambda found: f"<!subteam^{handles[found[1].lower()].id}|@{handles[found[1].lower()].handle}>", words
-    )
-    words = _named("@", names).sub(lambda found: f"<@{names[found[1].lower()]}>", words)
-    return _named("#", rooms).sub(lambda found: f"<#{rooms[found[1].lower()].id}|>", words)
 
 
 def mentions(text: str, user: str) -> bool:
@@ -316,9 +290,3 @@ def _element(sign: str, target: str) -> Json:
             return {"type": "broadcast", "range": target}
         case _:
             return {"type": "link", "url": unescape(target)}
-
-
-def _named(sign: str, names: Iterable[str]) -> re.Pattern[str]:
-    longest_first = sorted((re.escape(name) for name in names if name), key=len, reverse=True)
-    choice = "|".join(longest_first) or "(?!)"
-    return re.compile(rf"(?<![\w<]){sign}({choice})(?!\w)", re.IGNORECASE)

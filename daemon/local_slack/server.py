@@ -2,14 +2,16 @@
 
 import asyncio
 import errno
+import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final, Self
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlsplit
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from daemon.core.errors import ConfigError
 from daemon.core.phrases import ASK_SHORTCUT, USAGE, WHY_SHORTCUT
@@ -17,15 +19,14 @@ from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.sentences import SENTENCES
 from daemon.core.soul_names import commands_of
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.clock_feed import ClockFeed
 from daemon.local_slack.control import Control
-from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.model import AppIdentity, MessageShortcut, SlashCommand, Team, WorkspaceUser
-from daemon.local_slack.sockets import Lock, add_headers
+from daemon.local_slack.faults import Profile, RateLimits
+from daemon.local_slack.model import AppIdentity, MessageShortcut, SlashCommand
+from daemon.local_slack.sockets import Retries
 from daemon.local_slack.state import seeded
+from daemon.local_slack.web_api.files import AppUrls
 from daemon.local_slack.web_api.router import WebApi
-from daemon.local_slack.web_api.uploads import AppUrls
-from daemon.local_slack.workspace import Profile, RateLimits, Workspace
+from daemon.local_slack.workspace import Workspace
 
 HOST: Final = "127.0.0.1"
 PAGE: Final = Path(__file__).parent / "page"
@@ -68,6 +69,34 @@ _WAKE_READERS_EVERY: Final = 15.0  # seconds
 _BACKLOG: Final = 4096  # load tests open hundreds of connections at once
 
 
+_OWN_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+}
+_POLICY: Final = "frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
+_NO_KEY: Final = "open the address that was printed when the workspace started: it holds the workspace's key"
+
+
+async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Add headers that forbid framing the workspace and hide the server's software."""
+    response.headers["Server"] = ""  # when it is missing, aiohttp adds its own name
+    response.headers.update(_HEADERS)
+    response.headers.setdefault("Content-Security-Policy", _POLICY)
+
+
+def _is_from_here(request: web.Request) -> bool:
+    try:
+        host = urlsplit(f"//{request.host}").hostname
+        origin = request.headers.get("Origin", "")
+        own = host in _OWN_NAMES and (not origin or urlsplit(origin).netloc == request.host)
+    except ValueError:
+        return False
+    return own and request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+
+
 class WorkspaceServer:
     """The server of one workspace:
 
@@ -75,49 +104,19 @@ class WorkspaceServer:
     the port is taken.
     """
 
-    def __init__(self, workspace: Workspace, port: int, page: Path, lock: Lock) -> None:
+    def __init__(self, workspace: Workspace, port: int, page: Path, key: str) -> None:
         self.workspace = workspace
+        self.clock = workspace.clock
+        self.key = key or secrets.token_urlsafe(16)
+        self.url = self.page_url = self.api_url = ""
+        self.team = workspace.state.team
+        self.bot_user = workspace.state.bot()
+        self.bot_token = workspace.state.app.bot_token
+        self.app_token = workspace.state.app.app_token
         self._port = port
         self._page = page
-        self._lock = lock
         self._tasks = asyncio.TaskGroup()
         self._runner: web.AppRunner | None = None
-
-    @property
-    def url(self) -> str:
-        return self.workspace.url
-
-    @property
-    def page_url(self) -> str:
-        return f"{self.url}/?key={self._lock.key}"
-
-    @property
-    def key(self) -> str:
-        return self._lock.key
-
-    @property
-    def api_url(self) -> str:
-        return f"{self.url}/api/"
-
-    @property
-    def clock(self) -> WorkspaceClock:
-        return self.workspace.clock
-
-    @property
-    def bot_token(self) -> str:
-        return self.workspace.state.app.bot_token
-
-    @property
-    def app_token(self) -> str:
-        return self.workspace.state.app.app_token
-
-    @property
-    def bot_user(self) -> WorkspaceUser:
-        return self.workspace.state.bot()
-
-    @property
-    def team(self) -> Team:
-        return self.workspace.state.team
 
     async def __aenter__(self) -> Self:
         self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2.0)
@@ -133,7 +132,8 @@ class WorkspaceServer:
                 ) from error
             hint = "stop the other program, or set SOUL_WORKSPACE_PORT to another port (0 picks a free one)"
             raise ConfigError(f"port {self._port} on {HOST} is in use", hint=hint) from error
-        self.workspace.url = f"http://{HOST}:{self._runner.addresses[0][1]}"
+        self.url = self.workspace.state.url = f"http://{HOST}:{self._runner.addresses[0][1]}"
+        self.page_url, self.api_url = f"{self.url}/?key={self.key}", f"{self.url}/api/"
         await self._tasks.__aenter__()
         self._timers = self._tasks.create_task(self.workspace.clock.run())
         self._wake_readers()
@@ -148,7 +148,7 @@ class WorkspaceServer:
             await self._runner.cleanup()
 
     def _application(self) -> web.Application:
-        application = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[self._lock.check])
+        application = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[self._check])
         application.on_response_prepare.append(add_headers)
         api, urls, control = WebApi(self.workspace), AppUrls(self.workspace), Control(self.workspace)
         application.add_routes(
@@ -159,9 +159,9 @@ class WorkspaceServer:
                 web.post("/upload/{file}", urls.upload),
                 web.get("/files-pri/{key}/{name}", urls.download),
                 web.post("/response/{key}", urls.respond),
-                web.get("/clock", ClockFeed(self.workspace).handle),
-                web.get("/_control/{name}", control.read),
-                web.post("/_control/{name}", control.act),
+                web.get("/clock", control.clock),
+                web.get("/_control/{name}", control.handle),
+                web.post("/_control/{name}", control.handle),
                 web.get(r"/archives/{channel:\w+}/p{ts:\d+}", self._message),
                 web.get("/", self._index),
                 web.get("/{path:.+}", self._page_file),
@@ -169,6 +169,21 @@ class WorkspaceServer:
         )
         application.on_shutdown.append(self._close_streams)
         return application
+
+    @web.middleware
+    async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse control requests without the key as bearer token, and any that another web page could have caused.
+
+        A cookie with the key would also go to other programs on this machine.
+        """
+        if request.path.startswith("/_control/"):
+            if not _is_from_here(request):
+                hint = "open the workspace by its own address on this machine, such as http://127.0.0.1:8765/"
+                return web.json_response({"ok": False, "error": "not_from_here", "hint": hint}, status=403)
+            sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            if not hmac.compare_digest(sent.encode(), self.key.encode()):
+                return web.json_response({"ok": False, "error": "no_key", "hint": _NO_KEY}, status=403)
+        return await handler(request)
 
     async def _close_streams(self, _application: web.Application) -> None:
         self.workspace.sockets.close_all()
@@ -230,4 +245,4 @@ def serve_workspace(
         retries=retries or Retries(),
         scopes=frozenset(scopes),
     )
-    return WorkspaceServer(workspace, port, page, Lock(key))
+    return WorkspaceServer(workspace, port, page, key)

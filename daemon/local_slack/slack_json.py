@@ -1,5 +1,7 @@
-"""Slack's JSON objects for users, channels, messages and files."""
+"""Slack's JSON objects for users, channels, messages, files and events."""
 
+import secrets
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
@@ -7,7 +9,6 @@ from daemon.local_slack.model import (
     ChannelKind,
     File,
     Json,
-    Session,
     Standing,
     Streaming,
     UserGroup,
@@ -17,7 +18,13 @@ from daemon.local_slack.model import (
 )
 from daemon.local_slack.state import WorkspaceState
 
-_BEGINNING = 80  # characters of a stream that others see while it grows
+_ORIGIN: Final = MappingProxyType({ChannelKind.DM: "Direct Message", ChannelKind.GROUP_DM: "Group Message"})
+_NOT_IN_NEW: Final = ("reactions", "streaming_state", "chunks")
+_IN_MENTIONS: Final = (
+    *("user", "text", "ts", "team", "thread_ts", "parent_user_id", "blocks", "client_msg_id", "edited"),
+    *("bot_id", "app_id", "bot_profile", "channel", "event_ts"),
+)
+_BEGINNING: Final = 80  # characters of a stream that others see while it grows
 
 
 def person_json(person: WorkspaceUser, *, locale: bool = False) -> Json:
@@ -121,9 +128,9 @@ def group_json(state: WorkspaceState, group: UserGroup, *, users: bool = True) -
     }
 
 
-def file_json(state: WorkspaceState, file: File, url: str) -> Json:
-    """Return a file object. `url` is the workspace's address (Slack: files.info)."""
-    private = f"{url}/files-pri/{state.team.id}-{file.id}/{quote(file.name, safe='')}"
+def file_json(state: WorkspaceState, file: File) -> Json:
+    """Return a file object (Slack: files.info)."""
+    private = f"{state.url}/files-pri/{state.team.id}-{file.id}/{quote(file.name, safe='')}"
     return {
         "id": file.id,
         "created": file.created,
@@ -142,14 +149,14 @@ def file_json(state: WorkspaceState, file: File, url: str) -> Json:
     }
 
 
-def _file_in(state: WorkspaceState, message: WorkspaceMessage, file: File, url: str) -> Json:
+def _file_in(state: WorkspaceState, message: WorkspaceMessage, file: File) -> Json:
     """Return a file in a message: only its id in a channel of Slack Connect (Slack: file_access)."""
     if state.channels[message.channel].shared:
         return {"id": file.id, "created": 0, "timestamp": 0, "user": "", "file_access": "check_file_info"}
-    return file_json(state, file, url)
+    return file_json(state, file)
 
 
-def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, metadata: bool = False) -> Json:
+def message_json(state: WorkspaceState, message: WorkspaceMessage, *, metadata: bool = False) -> Json:
     """Return a message object. Metadata comes only on request, as in Slack's history."""
     author = state.people.get(message.author)
     shape: Json = {"type": "message", "user": message.author, "text": message.text, "ts": message.ts}
@@ -162,7 +169,7 @@ def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, 
         "client_msg_id": message.client_msg_id,
         "blocks": list(message.blocks),
         "attachments": list(message.attachments),
-        "files": [_file_in(state, message, state.files[file], url) for file in message.files if file in state.files],
+        "files": [_file_in(state, message, state.files[file]) for file in message.files if file in state.files],
         "edited": {"user": message.edited_by, "ts": message.edited_ts} if message.edited_ts else None,
         "streaming_state": message.streaming,
         "chunks": list(message.chunks),
@@ -222,68 +229,78 @@ def _thread(state: WorkspaceState, message: WorkspaceMessage) -> Json:
     }
 
 
-def session_json(session: Session) -> Json:
-    """Return an agent session for the page."""
-    place = {"channel": session.channel, "thread_ts": session.thread_ts}
-    return place | {"status": session.status, "title": session.title}
+def address_of(state: WorkspaceState, message: WorkspaceMessage) -> str:
+    """Return the address of a message (Slack: chat.getPermalink)."""
+    thread = f"?thread_ts={message.thread_ts}&cid={message.channel}" if message.is_reply else ""
+    return f"{state.url}/archives/{message.channel}/p{message.ts.replace('.', '')}{thread}"
 
 
-_KINDS: Final = frozenset({"markdown_text", "task_update", "plan_update", "blocks"})
-_STATUSES: Final = frozenset({"pending", "in_progress", "complete", "error"})
-_OPEN: Final = frozenset({"pending", "in_progress"})
-_GROWING: Final = ("details", "output")
+def forwarded(state: WorkspaceState, message: WorkspaceMessage) -> Json:
+    """Return a message as an attachment of the one that forwards it, with its own files and attachments."""
+    author, room = state.people[message.author], state.channels[message.channel]
+    name = author.display_name or author.real_name
+    attachment: Json = {
+        "id": 1,
+        "ts": message.ts,
+        "author_id": author.id,
+        "author_name": name,
+        "author_subname": author.real_name,
+        "channel_id": room.id,
+        "channel_team": author.team,
+        "channel_name": _ORIGIN.get(room.kind, room.name),
+        "is_msg_unfurl": True,
+        "is_share": True,
+        "text": message.text,
+        "fallback": f"[{message.ts}] {name}: {message.text}",
+        "from_url": address_of(state, message),
+        "footer": f"Posted in #{room.name}" if room.name else _ORIGIN.get(room.kind, ""),
+        "mrkdwn_in": ["text"],
+        "message_blocks": [
+            {"team": author.team, "channel": room.id, "ts": message.ts, "message": {"blocks": list(message.blocks)}}
+        ],
+    }
+    files = [file_json(state, state.files[file]) for file in message.files if file in state.files]
+    carried = {"files": files, "attachments": list(message.attachments)}
+    return attachment | {name: value for name, value in carried.items() if value}
 
 
-def valid(chunk: Json) -> bool:
-    """Return True if Slack accepts a chunk."""
-    match chunk.get("type"):
-        case "markdown_text":
-            return isinstance(chunk.get("text"), str)
-        case "plan_update":
-            return isinstance(chunk.get("title"), str)
-        case "task_update":
-            named = all(isinstance(chunk.get(name), str) and chunk[name] for name in ("id", "title"))
-            grown = all(isinstance(chunk.get(name, ""), str) for name in _GROWING)
-            return named and grown and chunk.get("status") in _STATUSES
-    return chunk.get("type") in _KINDS
+def message_event(state: WorkspaceState, message: WorkspaceMessage) -> Json:
+    """Return the `message` event of a new message."""
+    shape = message_json(state, message, metadata=True)
+    event = {name: value for name, value in shape.items() if name not in _NOT_IN_NEW}
+    if message.broadcast and (root := state.message(message.channel, message.thread_ts)):
+        event["root"] = message_json(state, root)
+    channel_type = str(state.channels[message.channel].kind)
+    return event | {"channel": message.channel, "channel_type": channel_type, "event_ts": message.ts}
 
 
-def text_of(chunks: tuple[Json, ...]) -> str:
-    """Return the text that the chunks add to the message."""
-    return "".join(str(chunk["text"]) for chunk in chunks if chunk["type"] == "markdown_text")
+def mention_event(event: Json) -> Json:
+    """Return the `app_mention` event for a message event: same ts, no channel_type, no files."""
+    return {"type": "app_mention"} | {name: event[name] for name in _IN_MENTIONS if name in event}
 
 
-def folded(shown: tuple[Json, ...], more: tuple[Json, ...]) -> tuple[Json, ...]:
-    """Return the chunks that a message shows, apart from its text, after `more` are added to `shown`.
-
-    A plan has one title and a task one card: title and status are replaced, details and output grow.
-    """
-    result = list(shown)
-    for chunk in more:
-        if chunk["type"] == "markdown_text":
-            continue
-        key = _key(chunk)
-        place = next((at for at, one in enumerate(result) if key and _key(one) == key), None)
-        if place is None:
-            result.append(chunk)
-            continue
-        before = result[place]
-        grown = {
-            name: before.get(name, "") + chunk.get(name, "") for name in _GROWING if name in before or name in chunk
-        }
-        result[place] = before | chunk | grown
-    return tuple(result)
-
-
-def stopped(shown: tuple[Json, ...]) -> tuple[Json, ...]:
-    """Return the chunks of a finished message: an open task becomes an error."""
-    return tuple(chunk | {"status": "error"} if chunk.get("status") in _OPEN else chunk for chunk in shown)
-
-
-def _key(chunk: Json) -> tuple[str, str] | None:
-    match chunk["type"]:
-        case "plan_update":
-            return ("plan", "")
-        case "task_update":
-            return ("task", chunk["id"])
-    return None
+def event_payload(state: WorkspaceState, event: Json, channel: str, now: float) -> Json:
+    """Return the payload of an events_api envelope. Its event id is new, and the same on every delivery."""
+    room = state.channels.get(channel)
+    return {
+        "token": "local",
+        "type": "event_callback",
+        "team_id": state.team.id,
+        "context_team_id": state.team.id,
+        "context_enterprise_id": state.team.enterprise or None,
+        "api_app_id": state.app.app_id,
+        "event": event,
+        "event_id": f"Ev0{secrets.token_hex(5).upper()}",
+        "event_time": int(now),
+        "authorizations": [
+            {
+                "enterprise_id": state.team.enterprise or None,
+                "team_id": state.team.id,
+                "user_id": state.app.user,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": room is not None and room.shared,
+        "event_context": f"4-local-{secrets.token_hex(8)}",
+    }

@@ -1,18 +1,16 @@
-"""The app's sockets (Slack: Socket Mode): tickets, hello, frames, closing, and the workspace's key."""
+"""The app's sockets (Slack: Socket Mode): tickets, frames, and envelopes with retries (Slack: Events API)."""
 
 import asyncio
-import hmac
 import itertools
 import json
 import secrets
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
-from urllib.parse import urlsplit
 
 from aiohttp import WSMsgType, web
-from aiohttp.typedefs import Handler
 
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.faults import Faults
@@ -24,6 +22,7 @@ _TICKET_LIFE: Final = 60.0
 _LEAVING_LIFE: Final = 10.0
 _PING_EVERY: Final = 30.0
 _CONNECTION_LIFE: Final = 18_060
+_KEPT: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +147,14 @@ class AppSockets:
             self._publish("closed", socket.number)
 
     def _greet(self, socket: AppSocket) -> None:
-        socket.send(
-            json.dumps(
-                {
-                    "type": "hello",
-                    "num_connections": len(self._open),
-                    "connection_info": {"app_id": self._app_id},
-                    "debug_info": {
-                        "host": "local",
-                        "build_number": 1,
-                        "approximate_connection_time": _CONNECTION_LIFE,
-                    },
-                }
-            )
-        )
-        if self._faults.spend("greetings"):
+        hello = {
+            "type": "hello",
+            "num_connections": len(self._open),
+            "connection_info": {"app_id": self._app_id},
+            "debug_info": {"host": "local", "build_number": 1, "approximate_connection_time": _CONNECTION_LIFE},
+        }
+        socket.send(json.dumps(hello))
+        if self._faults.spend("greet"):
             self.disconnect(socket, self._faults.greeting)
         elif len(self._open) > MAX_SOCKETS:
             self.disconnect(socket, "too_many_websockets")
@@ -200,53 +192,158 @@ class AppSockets:
         self.app_came_or_went(bool(self._open))
 
 
-_OWN_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-_HEADERS: Final = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-}
-_POLICY: Final = "frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
-_NO_KEY: Final = "open the address that was printed when the workspace started: it holds the workspace's key"
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """The seconds before a retry: `deadline` fails an attempt, `schedule` delays the next."""
+
+    deadline: float = 3.0
+    schedule: tuple[float, ...] = (0.0, 60.0, 300.0)
 
 
-class Lock:
-    """The key of a workspace, sent as a bearer token. Cookies would also go to other programs on this machine."""
+@dataclass(frozen=True, slots=True)
+class DeliveryAttempt:
+    """One attempt to deliver an envelope. Times are workspace seconds, and `socket` is 0 if none was open."""
 
-    def __init__(self, key: str = "") -> None:
-        self.key = key or secrets.token_urlsafe(16)
-
-    @web.middleware
-    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse control requests without the key, and any that another web page could have caused."""
-        if request.path.startswith("/_control/"):
-            if not _is_from_here(request):
-                hint = "open the workspace by its own address on this machine, such as http://127.0.0.1:8765/"
-                return web.json_response({"ok": False, "error": "not_from_here", "hint": hint}, status=403)
-            if not self._opened_by(request):
-                return web.json_response({"ok": False, "error": "no_key", "hint": _NO_KEY}, status=403)
-        return await handler(request)
-
-    def _opened_by(self, request: web.Request) -> bool:
-        return self._is_key(request.headers.get("Authorization", "").removeprefix("Bearer "))
-
-    def _is_key(self, sent: str) -> bool:
-        return hmac.compare_digest(sent.encode(), self.key.encode())
+    envelope_id: str
+    event_id: str
+    type: str
+    event_type: str
+    attempt: int
+    reason: str
+    socket: int
+    sent_at: float
+    acked_at: float | None = None
+    ack_payload: Json | None = None
 
 
-async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Add headers that forbid framing the workspace and hide the server's software."""
-    response.headers["Server"] = ""  # when it is missing, aiohttp adds its own name
-    response.headers.update(_HEADERS)
-    response.headers.setdefault("Content-Security-Policy", _POLICY)
+@dataclass(slots=True)
+class _Outgoing:
+    kind: str
+    payload: Json
+    on_ack: Callable[[Json | None], None] | None = None
+    acknowledged: bool = False
+    envelopes: list[str] = field(default_factory=list)
 
 
-def _is_from_here(request: web.Request) -> bool:
-    try:
-        host = urlsplit(f"//{request.host}").hostname
-        origin = request.headers.get("Origin", "")
-        own = host in _OWN_NAMES and (not origin or urlsplit(origin).netloc == request.host)
-    except ValueError:
-        return False
-    return own and request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+class Deliveries:
+    """The delivery of envelopes, with retries of unacknowledged events, and a log of every attempt."""
+
+    def __init__(
+        self, sockets: AppSockets, clock: WorkspaceClock, faults: Faults, feed: Feed, retries: Retries
+    ) -> None:
+        self._sockets = sockets
+        self._clock = clock
+        self._faults = faults
+        self._feed = feed
+        self._retries = retries
+        self._log: dict[str, DeliveryAttempt] = {}
+        self._waiting: dict[str, _Outgoing] = {}
+        self._events: dict[str, Json] = {}
+        sockets.acknowledge = self._acknowledge
+
+    @property
+    def log(self) -> tuple[DeliveryAttempt, ...]:
+        return tuple(self._log.values())
+
+    def event(self, payload: Json) -> str:
+        """Send an events_api payload until it is acknowledged or the schedule ends. Return its event id."""
+        self._events[payload["event_id"]] = payload
+        if len(self._events) > _KEPT:
+            del self._events[next(iter(self._events))]
+        self._attempt(_Outgoing("events_api", payload))
+        if self._faults.spend("duplicate"):
+            self._attempt(_Outgoing("events_api", payload))
+        return str(payload["event_id"])
+
+    def repeat(self, event_id: str) -> bool:
+        """Deliver an earlier event again, with its event id in a new envelope. Return False for an unknown event."""
+        payload = self._events.get(event_id)
+        if payload is not None:
+            self._attempt(_Outgoing("events_api", payload))
+        return payload is not None
+
+    def once(self, kind: str, payload: Json, on_ack: Callable[[Json | None], None] | None = None) -> bool:
+        """Send an `interactive` or `slash_commands` payload without retries. Return False if no socket is open."""
+        return self._attempt(_Outgoing(kind, payload, on_ack))
+
+    def raw(self, envelope: Json) -> bool:
+        """Send a given envelope unchanged. Return False if no socket is open."""
+        socket = self._sockets.pick()
+        if socket is None:
+            return False
+        self._send(envelope, socket)
+        return True
+
+    def _attempt(self, outgoing: _Outgoing, attempt: int = 0, reason: str = "") -> bool:
+        envelope_id = str(uuid.uuid4())
+        retried = outgoing.kind == "events_api"
+        envelope: Json = {
+            "type": outgoing.kind,
+            "envelope_id": envelope_id,
+            "payload": outgoing.payload,
+            "accepts_response_payload": not retried,
+            **({"retry_attempt": attempt, "retry_reason": reason} if retried else {}),
+        }
+        outgoing.envelopes.append(envelope_id)
+        self._waiting[envelope_id] = outgoing
+        socket = self._sockets.pick()
+        self._send(envelope, socket)
+        if socket is None:
+            self._failed(outgoing, attempt, "connection_failed")
+            return False
+        self._clock.after(self._retries.deadline, lambda: self._failed(outgoing, attempt, "timeout"))
+        return True
+
+    def _send(self, envelope: Json, socket: AppSocket | None) -> None:
+        """Log an attempt to deliver an envelope, and send it if a socket is open."""
+        payload = found if isinstance(found := envelope.get("payload"), dict) else {}
+        event = found if isinstance(found := payload.get("event"), dict) else payload
+        delivery = DeliveryAttempt(
+            str(envelope.get("envelope_id", "")),
+            str(payload.get("event_id", "")),
+            str(envelope.get("type", "")),
+            str(event.get("type", "")),
+            int(envelope.get("retry_attempt", 0)),
+            str(envelope.get("retry_reason", "")),
+            socket.number if socket else 0,
+            self._clock.now(),
+        )
+        self._log[delivery.envelope_id] = delivery
+        if len(self._log) > _KEPT:
+            del self._log[next(iter(self._log))]
+        shown = {"envelope_id": delivery.envelope_id, "event_id": delivery.event_id, "attempt": delivery.attempt}
+        self._feed.publish("delivery", shown, internal=True)
+        if socket is not None:
+            socket.send(json.dumps(envelope))
+
+    def _failed(self, outgoing: _Outgoing, attempt: int, reason: str) -> None:
+        if outgoing.acknowledged:
+            return
+        if outgoing.kind != "events_api" or attempt >= len(self._retries.schedule):
+            self._clock.after(self._retries.deadline, lambda: self._forget(outgoing))
+            return
+
+        def again() -> None:
+            if not outgoing.acknowledged:
+                self._attempt(outgoing, attempt + 1, reason)
+
+        self._clock.after(self._retries.schedule[attempt], again)
+
+    def _acknowledge(self, envelope_id: str, payload: Json | None) -> None:
+        if self._faults.spend("ignore_acks"):
+            return
+        delivery = self._log.get(envelope_id)
+        if delivery is None or delivery.acked_at is not None:
+            return
+        self._log[envelope_id] = replace(delivery, acked_at=self._clock.now(), ack_payload=payload)
+        self._feed.publish("acknowledged", {"envelope_id": envelope_id, "event_id": delivery.event_id}, internal=True)
+        outgoing = self._waiting.get(envelope_id)
+        if outgoing is not None and not outgoing.acknowledged:
+            outgoing.acknowledged = True
+            self._forget(outgoing)
+            if outgoing.on_ack is not None:
+                outgoing.on_ack(payload)
+
+    def _forget(self, outgoing: _Outgoing) -> None:
+        for envelope_id in outgoing.envelopes:
+            self._waiting.pop(envelope_id, None)

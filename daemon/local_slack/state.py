@@ -3,14 +3,15 @@
 import itertools
 import re
 from bisect import bisect_left, bisect_right, insort
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 from daemon.local_slack.model import (
     AppIdentity,
     ChannelKind,
     File,
     Json,
-    MessageShortcut,
     Prompts,
     Session,
     Standing,
@@ -20,9 +21,12 @@ from daemon.local_slack.model import (
     WorkspaceChannel,
     WorkspaceMessage,
     WorkspaceUser,
+    escape,
 )
 
 _TS = re.compile(r"\d{10}\.\d{6}")
+_LINK = re.compile(r"https?://[^\s<>|]+[^\s<>|.,;:!?)\]'\"]")
+_BROADCAST = re.compile(r"(?<![\w@])@(here|channel|everyone)\b")
 
 
 def is_ts(text: str) -> bool:
@@ -110,6 +114,7 @@ class WorkspaceState:
     """The values of a workspace by id. Changes here raise no event and publish nothing: `Workspace` does that."""
 
     def __init__(self, team: Team, app: AppIdentity) -> None:
+        self.url = ""
         self.team = team
         self.app = app
         self.people: dict[str, WorkspaceUser] = {}
@@ -138,9 +143,6 @@ class WorkspaceState:
 
     def message(self, channel: str, ts: str) -> WorkspaceMessage | None:
         return self.timeline(channel).get(ts)
-
-    def shortcut(self, callback_id: str) -> MessageShortcut | None:
-        return next((one for one in self.app.shortcuts if one.callback_id == callback_id), None)
 
     def bot(self) -> WorkspaceUser:
         return self.people[self.app.user]
@@ -187,6 +189,28 @@ class WorkspaceState:
             None,
         )
 
+    def typed(self, text: str) -> str:
+        """Return the stored form of typed text:
+
+        `@Ada` becomes `<@U…>`, `@soul` the app's mention, `#general` `<#C…|>`, a URL `<URL>`, and the `@handle` of a
+        group `<!subteam^S…|@handle>`.
+        """
+        names = {"soul": f"<@{self.app.user}>"}
+        for person in self.people.values():
+            for name in (person.real_name, person.name, person.display_name):
+                names[escape(name).lower()] = f"<@{person.id}>"
+        rooms = {
+            channel.name.lower(): f"<#{channel.id}|>"
+            for channel in self.channels.values()
+            if channel.kind in (ChannelKind.PUBLIC, ChannelKind.PRIVATE)
+        }
+        handles = {one.handle.lower(): f"<!subteam^{one.id}|@{one.handle}>" for one in self.groups.values()}
+        words = _LINK.sub(lambda found: f"<{found[0]}>", escape(text))
+        words = _BROADCAST.sub(lambda found: f"<!{found[1]}>", words)
+        for sign, stored in (("@", handles), ("@", names), ("#", rooms)):
+            words = _named(sign, stored).sub(partial(_stored, stored), words)
+        return words
+
     def unread(self, person: str, channel: str) -> int:
         """Return the number of unread messages by others in a channel's timeline."""
         timeline = self.timeline(channel)
@@ -194,19 +218,15 @@ class WorkspaceState:
         newer = (timeline.get(ts) for ts in timeline.history(Span(oldest=seen)))
         return sum(message is not None and message.author != person for message in newer)
 
-    def join(self, channel: str, person: str) -> WorkspaceChannel:
-        """Add a member, and return the changed channel."""
-        room = self.channels[channel]
-        if person not in room.members:
-            room = replace(room, members=(*room.members, person))
-            self.channels[channel] = room
-        return room
 
-    def leave(self, channel: str, person: str) -> WorkspaceChannel:
-        """Remove a member, and return the changed channel."""
-        room = self.channels[channel]
-        self.channels[channel] = replace(room, members=tuple(one for one in room.members if one != person))
-        return self.channels[channel]
+def _named(sign: str, names: Iterable[str]) -> re.Pattern[str]:
+    longest_first = sorted((re.escape(name) for name in names if name), key=len, reverse=True)
+    choice = "|".join(longest_first) or "(?!)"
+    return re.compile(rf"(?<![\w<]){sign}({choice})(?!\w)", re.IGNORECASE)
+
+
+def _stored(stored: Mapping[str, str], found: re.Match[str]) -> str:
+    return stored[found[1].lower()]
 
 
 TEAM = Team(id="T0LOCAL", name="Local workspace", domain="local")

@@ -1,24 +1,20 @@
 """The workspace as a whole: one method for each change, which publishes it to the feed and raises Slack's events."""
 
 import itertools
-import math
 from collections import deque
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Final
+from dataclasses import asdict, dataclass, replace
 
-from daemon.local_slack import deliveries as events
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.deliveries import Deliveries, Retries
-from daemon.local_slack.faults import Faults
+from daemon.local_slack.faults import Faults, RateLimits
 from daemon.local_slack.feed import Feed
 from daemon.local_slack.interactions import Interactions
-from daemon.local_slack.modals import Modal
 from daemon.local_slack.model import (
     ChannelKind,
     Json,
+    Modal,
     Prompts,
     Reaction,
+    Session,
     Status,
     Streaming,
     UserGroup,
@@ -27,69 +23,16 @@ from daemon.local_slack.model import (
     WorkspaceUser,
     mentions,
 )
-from daemon.local_slack.slack_json import message_json
-from daemon.local_slack.sockets import AppSockets
-from daemon.local_slack.state import WorkspaceState
-
-
-class Profile(StrEnum):
-    """The profile of rate limits."""
-
-    OFF = "off"
-    SLACK = "slack"
-
-
-class Tier(StrEnum):
-    """The tiers of Slack's rate limits. POSTING limits per channel, FREE has no limit."""
-
-    ONE = "1"
-    TWO = "2"
-    THREE = "3"
-    FOUR = "4"
-    POSTING = "posting"
-    FREE = "free"
-
-
-CALLS_PER_MINUTE: Final = {Tier.ONE: 1, Tier.TWO: 20, Tier.THREE: 50, Tier.FOUR: 100}
-"""The guaranteed minimum of calls per tier (Slack). Tier 1 allows a small burst: several sockets can open at start."""
-_TIER_ONE_BURST: Final = 10
-_POST_BURST: Final = 4
-_MINUTE: Final = 60.0
-
-
-class RateLimits:
-    """The counts of calls per method, and posts per channel, by the workspace's clock."""
-
-    def __init__(self, profile: Profile = Profile.OFF) -> None:
-        self.profile = profile
-        self._calls: dict[str, deque[float]] = {}
-        self._posts: dict[str, tuple[float, float]] = {}
-
-    def check(self, method: str, tier: Tier, channel: str, now: float) -> int:
-        """Return 0 if the call is allowed, else the whole seconds to wait (Retry-After)."""
-        if self.profile is Profile.OFF or tier is Tier.FREE:
-            return 0
-        return self._check_post(channel, now) if tier is Tier.POSTING else self._check_tier(method, tier, now)
-
-    def _check_tier(self, method: str, tier: Tier, now: float) -> int:
-        allowed = _TIER_ONE_BURST if tier is Tier.ONE else CALLS_PER_MINUTE[tier]
-        calls = self._calls.setdefault(method, deque())
-        while calls and calls[0] <= now - _MINUTE:
-            calls.popleft()
-        if len(calls) >= allowed:
-            return max(1, math.ceil(calls[0] + _MINUTE - now))
-        calls.append(now)
-        return 0
-
-    def _check_post(self, channel: str, now: float) -> int:
-        left, since = self._posts.get(channel, (float(_POST_BURST), now))
-        left = min(float(_POST_BURST), left + now - since)
-        if left < 1:
-            self._posts[channel] = (left, now)
-            return max(1, math.ceil(1 - left))
-        self._posts[channel] = (left - 1, now)
-        return 0
-
+from daemon.local_slack.slack_json import (
+    event_payload,
+    group_json,
+    mention_event,
+    message_event,
+    message_json,
+    person_json,
+)
+from daemon.local_slack.sockets import AppSockets, Deliveries, Retries
+from daemon.local_slack.state import FOREIGN_TEAM, WorkspaceState
 
 _CALLS_KEPT = 50_000
 
@@ -122,7 +65,6 @@ class Workspace:
         self.clock = clock
         self.limits = limits
         self.scopes = scopes
-        self.url = ""
         self.stream_life = 320.0
         self.status_life = 120.0
         self.feed = Feed(state)
@@ -142,7 +84,7 @@ class Workspace:
 
     def message_json(self, message: WorkspaceMessage, *, metadata: bool = False) -> Json:
         """Return Slack's message object plus its `channel`."""
-        return message_json(self.state, message, self.url, metadata=metadata) | {"channel": message.channel}
+        return message_json(self.state, message, metadata=metadata) | {"channel": message.channel}
 
     # -- messages ---------------------------------------------------------------------------------------------------
 
@@ -165,30 +107,23 @@ class Workspace:
         timeline.put(after)
         self._publish("message_changed", after)
         if event:
-            stamp = self.new_ts(after.channel)
-            self._raise(events.changed_event(self.state, before, after, self.url, stamp), after.channel)
+            shape = message_json(self.state, after, metadata=True)
+            self._raise_hidden("message_changed", before, message=shape)
         return after
 
     def withdraw(self, message: WorkspaceMessage) -> None:
         """Delete a message. A root with replies becomes a tombstone. Raises `message_deleted`."""
         timeline = self.state.timeline(message.channel)
         if timeline.replies(message.ts):
-            tombstone = WorkspaceMessage(
-                message.channel,
-                "USLACKBOT",
-                "This message was deleted.",
-                ts=message.ts,
-                thread_ts=message.ts,
-                subtype="tombstone",
-            )
+            gone = WorkspaceMessage(message.channel, "USLACKBOT", "This message was deleted.", ts=message.ts)
+            tombstone = replace(gone, thread_ts=message.ts, subtype="tombstone")
             timeline.put(tombstone)
             self._publish("message_changed", tombstone)
         else:
             timeline.remove(message.ts)
-            gone = {"channel": message.channel, "ts": message.ts, "thread_ts": message.thread_ts}
-            self.feed.publish("message_deleted", gone, channel=message.channel)
-        event = events.deleted_event(self.state, message, self.url, self.new_ts(message.channel))
-        self._raise(event, message.channel)
+            place = {"channel": message.channel, "ts": message.ts, "thread_ts": message.thread_ts}
+            self.feed.publish("message_deleted", place, channel=message.channel)
+        self._raise_hidden("message_deleted", message, deleted_ts=message.ts)
 
     def react(self, message: WorkspaceMessage, name: str, user: str, *, add: bool) -> bool:
         """Add or remove a reaction. Return False if nothing changes. Raises `reaction_added` or `reaction_removed`."""
@@ -201,8 +136,15 @@ class Workspace:
         after = replace(message, reactions=reactions)
         self.state.timeline(message.channel).put(after)
         self._publish("reaction", after)
-        event = events.reaction_event(message, name, user, self.new_ts(message.channel), added=add)
-        self._raise(event, message.channel)
+        event = {
+            "type": "reaction_added" if add else "reaction_removed",
+            "user": user,
+            "reaction": name,
+            "item": {"type": "message", "channel": message.channel, "ts": message.ts},
+            "item_user": message.author,
+            "event_ts": self.new_ts(message.channel),
+        }
+        self._tell(event, message.channel)
         return True
 
     def show_to_one(self, person: str, message: WorkspaceMessage) -> WorkspaceMessage:
@@ -212,6 +154,13 @@ class Workspace:
         shape = self.message_json(message) | {"is_ephemeral": True}
         self.feed.publish("ephemeral", {"channel": message.channel, "message": shape}, person=person)
         return message
+
+    def respond(self, person: str, message: WorkspaceMessage, *, in_channel: bool) -> None:
+        """Show the app's response to an interaction: to everyone in the channel, or to its user."""
+        if in_channel:
+            self.post(message)
+        else:
+            self.show_to_one(person, message)
 
     def current(self, message: WorkspaceMessage) -> WorkspaceMessage:
         """Return a message's current version. A stream expires `stream_life` seconds after its start."""
@@ -241,6 +190,11 @@ class Workspace:
         shape = {"channel": channel, "title": prompts.title, "prompts": list(prompts.prompts)}
         self.feed.publish("prompts", shape, channel=channel)
 
+    def set_session(self, session: Session) -> None:
+        self.state.sessions[session.channel, session.thread_ts] = session
+        shape = {name: value for name, value in asdict(session).items() if name != "covered"}
+        self.feed.publish("session", shape, channel=session.channel)
+
     def set_presence(self, person: str, *, present: bool) -> None:
         """Record the presence of a user, or the app, and publish a change."""
         if present is (person in self._present):
@@ -259,6 +213,7 @@ class Workspace:
         self.feed.publish("person", {"person": person.id})
 
     def add_channel(self, channel: WorkspaceChannel) -> None:
+        """Add a channel, or replace it by a changed version."""
         self.state.channels[channel.id] = channel
         self.feed.publish("channel", {"channel": channel.id}, channel=channel.id)
 
@@ -266,9 +221,10 @@ class Workspace:
         """Add a user to a channel. Raises `member_joined_channel` and posts a `channel_join` message."""
         if person in channel.members:
             return channel
-        room = self.state.join(channel.id, person)
-        self.feed.publish("channel", {"channel": room.id}, channel=room.id)
-        self._raise(events.joined_event(self.state, room, person, inviter, self.new_ts(room.id)), room.id)
+        room = replace(channel, members=(*channel.members, person))
+        self.add_channel(room)
+        invited = {"inviter": inviter} if inviter else {}
+        self._raise("member_joined_channel", room.id, user=person, **self._place_of(room), **invited)
         line = WorkspaceMessage(room.id, person, f"<@{person}> has joined the channel", subtype="channel_join")
         self.post(replace(line, inviter=inviter))
         return room
@@ -276,41 +232,70 @@ class Workspace:
     def leave(self, channel: WorkspaceChannel, person: str) -> None:
         """Remove a user from a channel. Posts a `channel_leave` message, and the app gets its own `channel_left`."""
         self.post(WorkspaceMessage(channel.id, person, f"<@{person}> has left the channel", subtype="channel_leave"))
-        room = self.state.leave(channel.id, person)
-        self.feed.publish("channel", {"channel": room.id}, channel=room.id)
-        self._raise(events.left_event(self.state, room, person, self.new_ts(room.id)), room.id)
+        room = replace(channel, members=tuple(one for one in channel.members if one != person))
+        self.add_channel(room)
+        self._raise("member_left_channel", room.id, user=person, **self._place_of(room))
         if person == self.state.app.user:
-            self.raise_event(events.app_left_event(room, person, self.new_ts(room.id)), room.id)
+            event = {"type": f"{_sort(room)}_left", "channel": room.id, "actor_id": person}
+            self.raise_event(event | {"event_ts": self.new_ts(room.id)}, room.id)
 
     def convert(self, channel: WorkspaceChannel, kind: ChannelKind, person: str) -> None:
         """Make a channel private or public. Its one event is a message whose `channel_type` is the new kind."""
-        self.state.channels[channel.id] = replace(channel, kind=kind)
-        self.feed.publish("channel", {"channel": channel.id}, channel=channel.id)
+        self.add_channel(replace(channel, kind=kind))
         word = "private" if kind is ChannelKind.PRIVATE else "public"
         text = f"made this channel *{word}*."
         self.post(WorkspaceMessage(channel.id, person, text, subtype=f"channel_convert_to_{word}"))
 
     def share(self, channel: WorkspaceChannel, *, shared: bool) -> None:
         """Connect a channel with another organisation, or end that. Raises `channel_shared` or `channel_unshared`."""
-        room = replace(channel, shared=shared)
-        self.change_room(room, events.shared_event(self.state, room, self.new_ts(room.id)))
+        self.add_channel(replace(channel, shared=shared))
+        if shared:
+            self._raise("channel_shared", channel.id, connected_team_id=FOREIGN_TEAM)
+        else:
+            ended = {"previously_connected_team_id": FOREIGN_TEAM, "is_ext_shared": False}
+            self._raise("channel_unshared", channel.id, **ended)
 
-    def change_room(self, room: WorkspaceChannel, event: Json) -> None:
-        """Replace a channel by a changed version, and raise the event."""
-        self.state.channels[room.id] = room
-        self.feed.publish("channel", {"channel": room.id}, channel=room.id)
-        self._raise(event, room.id)
+    def archive(self, channel: WorkspaceChannel, person: str, *, archived: bool) -> None:
+        """Archive a channel, or end that. Raises `channel_archive`, `group_unarchive` …"""
+        self.add_channel(replace(channel, archived=archived))
+        kind = f"{_sort(channel)}_{'archive' if archived else 'unarchive'}"
+        self._raise(kind, channel.id, user=person, is_moved=0)
+
+    def rename(self, channel: WorkspaceChannel, name: str) -> None:
+        """Rename a channel. Raises `channel_rename` or `group_rename`, whose `channel` is an object."""
+        self.add_channel(replace(channel, name=name))
+        shape = {"id": channel.id, "name": name, "name_normalized": name, "created": channel.created}
+        self._raise(f"{_sort(channel)}_rename", channel.id, channel=shape)
 
     def change_person(self, person: WorkspaceUser) -> None:
         """Replace a user by a changed version. Raises `user_change`."""
         self.add_person(person)
-        self.raise_event(events.user_event(person, f"{self.clock.now():.6f}"))
+        now = self.clock.now()
+        user = {"user": person_json(person), "cache_ts": int(now)}
+        self.raise_event({"type": "user_change", **user, "event_ts": f"{now:.6f}"})
 
     def change_group(self, group: UserGroup) -> None:
         """Create a user group or change its members. Raises `subteam_created` or `subteam_members_changed`."""
         before = self.state.groups.get(group.id)
         self.state.groups[group.id] = group
-        self.raise_event(events.group_event(self.state, group, before, self.clock.now()))
+        now = self.clock.now()
+        if before is None:
+            event: Json = {"type": "subteam_created", "subteam": group_json(self.state, group)}
+        else:
+            came = [user for user in group.members if user not in before.members]
+            gone = [user for user in before.members if user not in group.members]
+            event = {
+                "type": "subteam_members_changed",
+                "subteam_id": group.id,
+                "team_id": self.state.team.id,
+                "date_previous_update": int(now),
+                "date_update": int(now),
+                "added_users": came,
+                "added_users_count": str(len(came)),
+                "removed_users": gone,
+                "removed_users_count": str(len(gone)),
+            }
+        self.raise_event(event | {"event_ts": f"{now:.6f}"})
 
     def open_dm(self, person: str) -> WorkspaceChannel:
         """Return the DM between a user and the app, created if missing."""
@@ -326,23 +311,27 @@ class Workspace:
 
     def open_home(self, person: str, tab: str) -> str:
         """Open the app's DM (`messages`) or `home` tab as a user. Raises `app_home_opened`. Return the event id."""
-        room = self.open_dm(person)
-        return self.raise_event(events.home_event(person, room.id, tab, self.new_ts(room.id)), room.id)
+        return self._raise("app_home_opened", self.open_dm(person).id, user=person, tab=tab)
 
     def stop_session(self, message: WorkspaceMessage, person: str) -> str:
         """Press stop in a thread as a user. Its status stays. Raises `agent_session_stopped`. Return the event id."""
         thread = message.thread_ts or message.ts
         timeline = self.state.timeline(message.channel)
         replies = (one for ts in timeline.replies(thread) if (one := timeline.get(ts)))
-        streaming = [one.ts for one in replies if one.streaming is Streaming.OPEN]
-        stamp = self.new_ts(message.channel)
-        return self.raise_event(events.stopped_event(message, person, streaming, stamp), message.channel)
+        fields = {"thread_ts": thread, "streaming_message_ts": [r.ts for r in replies if r.streaming is Streaming.OPEN]}
+        return self._raise("agent_session_stopped", message.channel, user=person, **fields)
+
+    def rename_session(self, session: Session, title: str, person: str) -> str:
+        """Rename a session as a user. Raises `agent_session_title_changed`. Return the event id."""
+        self.set_session(replace(session, title=title))
+        titles = {"thread_ts": session.thread_ts, "title": title, "previous_title": session.title}
+        return self._raise("agent_session_title_changed", session.channel, user=person, **titles)
 
     # -- events and calls -------------------------------------------------------------------------------------------
 
     def raise_event(self, event: Json, channel: str = "") -> str:
         """Deliver any event to the app. Return the event id."""
-        return self.deliveries.event(events.payload(self.state, event, channel, self.clock.now()))
+        return self.deliveries.event(event_payload(self.state, event, channel, self.clock.now()))
 
     def record_call(self, method: str, args: Json, at: float, status: int, answer: Json) -> None:
         """Log a Web API call and publish it."""
@@ -351,20 +340,33 @@ class Workspace:
         self.feed.publish("call", {"number": record.number, "method": method, "status": status}, internal=True)
 
     def _raise_new(self, message: WorkspaceMessage) -> None:
-        event = events.message_event(self.state, message, self.url)
+        event = message_event(self.state, message)
         twins = [event]
         if (
             mentions(message.text, self.state.app.user)
             and message.author != self.state.app.user
             and self.state.channels[message.channel].kind is not ChannelKind.DM
         ):
-            twins.append(events.mention_event(event))
+            twins.append(mention_event(event))
         for twin in reversed(twins) if self.faults.mention_first else twins:
-            self._raise(twin, message.channel)
+            self._tell(twin, message.channel)
 
-    def _raise(self, event: Json, channel: str) -> None:
-        if self.state.app_is_in(self.state.channels[channel]):
-            self.raise_event(event, channel)
+    def _raise_hidden(self, subtype: str, before: WorkspaceMessage, **fields: object) -> None:
+        stamp = self.new_ts(before.channel)
+        previous = message_json(self.state, before)
+        place = {"channel_type": str(self.state.channels[before.channel].kind), "ts": stamp, "event_ts": stamp}
+        changed = {"subtype": subtype, "previous_message": previous, "hidden": True, **place, **fields}
+        self._raise("message", before.channel, **changed)
+
+    def _raise(self, kind: str, channel: str, /, **fields: object) -> str:
+        """Raise an event of a channel now. Return its id, or '' without the app in the channel."""
+        return self._tell({"type": kind, "channel": channel, "event_ts": self.new_ts(channel)} | fields, channel)
+
+    def _tell(self, event: Json, channel: str) -> str:
+        return self.raise_event(event, channel) if self.state.app_is_in(self.state.channels[channel]) else ""
+
+    def _place_of(self, room: WorkspaceChannel) -> Json:
+        return {"channel_type": "C" if room.kind is ChannelKind.PUBLIC else "G", "team": self.state.team.id}
 
     def _publish(self, kind: str, message: WorkspaceMessage) -> None:
         data = {"channel": message.channel, "message": self.message_json(message)}
@@ -379,3 +381,8 @@ class Workspace:
         status = self.state.statuses.get(key)
         if status is not None and status.until <= self.clock.now():
             self.show_status(*key, "", ())
+
+
+def _sort(room: WorkspaceChannel) -> str:
+    """Return the word that begins the names of a channel's events."""
+    return "channel" if room.kind is ChannelKind.PUBLIC else "group"

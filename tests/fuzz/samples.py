@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from daemon.channels.slack.home_acts import ASK, COMPLAINT, CORRECT, ROOM
 from daemon.core.phrases import ASK_SHORTCUT, WHY_SHORTCUT
-from daemon.local_slack.deliveries import Deliveries
 from daemon.local_slack.model import Json
+from daemon.local_slack.sockets import Deliveries
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.own_memory import note

@@ -12,8 +12,7 @@ from aiohttp import web
 from daemon.core.config import Settings
 from daemon.core.errors import CannotSee
 from daemon.core.sentences import SENTENCES
-from daemon.local_slack.model import File
-from daemon.local_slack.people_acting import PeopleActing
+from daemon.local_slack.model import File, WorkspaceMessage
 from tests.given import shown, tagged
 from tests.given_files import attached, bomb, picture
 from tests.journeys.house import House, said
@@ -154,13 +153,14 @@ async def test_hostile_files_are_refused_by_name_and_the_rest_is_read(house: Hou
         "kiln.png": picture(),
         "ninth.png": picture(),
     }
-    acting = PeopleActing(house.workspace.workspace)
-    ada = acting.person("Ada")
+    workspace = house.workspace.workspace
     files = [
-        File(f"F{number}", name, name, "image/png", data, ada.id, 1, shared=True)
+        File(f"F{number}", name, name, "image/png", data, "U0ADA", 1, shared=True)
         for number, (name, data) in enumerate(hostile.items())
     ]
-    acting.say(ada, acting.readable(ada, "dm"), "Look at these.", files=files)
+    workspace.state.files.update((file.id, file) for file in files)
+    ids = tuple(file.id for file in files)
+    workspace.post(WorkspaceMessage("D0ADA", "U0ADA", "Look at these.", subtype="file_share", files=ids))
     answer = said(await house.reply("D0ADA"))
     await house.idle()
     assert answer.split("\n\n") == [
@@ -276,7 +276,7 @@ async def test_files_above_in_a_thread_are_read_when_asked_for_and_posts_of_apps
         assert "Profit fell to 7." in house.last_prompt(), text
         assert answer == "Seen.", "what can't be read is told once"
     assert await house.rows("SELECT * FROM shared_files") == [], "it is kept nowhere"
-    await house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")
+    await house.people.post("person", display_name="Grafana", user="U0BOT", standing="bot")
     await house.people.join("U0BOT", "general")
     alert = {"person": "U0BOT", "channel": "general", "text": "the disk is full"}
     root = (await house.people.post("say", **alert))["ts"]

@@ -50,7 +50,7 @@ async def test_a_forwarded_message_and_names_in_place_of_ids_are_in_the_prompt(h
 
 async def test_an_alert_is_known_to_who_is_asked_in_its_thread(house: House) -> None:
     await house.restart(allow_bots=("U0BOT",))
-    await house.people.post("person", display_name="Grafana", id="U0BOT", standing="bot")
+    await house.people.post("person", display_name="Grafana", user="U0BOT", standing="bot")
     await house.people.join("U0BOT", "general")
     alert = {"title": "Disk usage", "text": "91 %", "fields": [{"title": "host", "value": "web-1"}]}
     fields = {"person": "U0BOT", "channel": "general", "text": "", "attachments": [alert]}

@@ -9,7 +9,7 @@ from daemon.channels.slack.event_reader import EventReader
 from daemon.channels.slack.home_acts import CORRECT, dialog_sent, opened, pressed
 from daemon.core.settings_place import HomeButton, HomeItem, HomeSection
 from daemon.local_slack.model import Json
-from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
+from daemon.local_slack.web_api.call import VIEW_BLOCKS, check_blocks
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.journeys.house import House
 from tests.journeys.own_memory import note

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from daemon.core.concurrency import alongside
-from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.server import serve_workspace
+from daemon.local_slack.sockets import Retries
 from daemon.memory.database.sqlite import sqlite3
 from tests.kill.loop import APART, PATIENT, Crowd, nursery
 from tests.kill.verdict import Figure, Outcome, judge, until_settled

@@ -157,9 +157,8 @@ class Joined:
     # -- people and the session ---------------------------------------------------------------------------------------
 
     def _say(self, person: str, text: str, thread: WorkspaceMessage | None = None) -> WorkspaceMessage:
-        speaker = self._acting.person(person)
-        room = self._acting.readable(speaker, "general")
-        return self._acting.say(speaker, room, text, thread=thread.ts if thread else "")
+        speaker = self._workspace.workspace.state.people[person]
+        return self._acting.say(speaker, "general", text, thread=thread.ts if thread else "")
 
     async def _question(self) -> str:
         """The words of the next question, to a session that can be asked."""
@@ -194,12 +193,11 @@ class Joined:
     async def _clicked(self, words: str) -> None:
         """Ada clicks, and again where nothing came of it."""
         decided = f"SELECT count(*) FROM shared_messages WHERE state <> 'held' AND words = '{words}'"
-        ada = self._acting.person("U0ADA")
-        room = self._acting.readable(ada, "dm")
+        ada = self._workspace.workspace.state.people["U0ADA"]
         while not self._holds(decided):
             button = self._button(words)
             assert button is not None
-            self._acting.click(ada, room, button.ts, YES, "")
+            self._acting.click(ada, "dm", button.ts, YES)
             with suppress(TimeoutError):
                 await self._until(lambda: self._holds(decided), _AGAIN_S)
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from daemon.local_slack.sockets import Retries
 from tests.kill.mind import MOODS
 from tests.kill.verdict import Outcome, judge, until_settled
 
@@ -155,15 +155,15 @@ class Crowd:
 
     def say(self, words: str, person: str = "", place: str = "") -> WorkspaceMessage:
         """Post a message in the DM of a user; without a name, of a random user in a random place, or the given one."""
-        speaker = self._acting.person(person or self._dice.choice(PEOPLE))
+        speaker = self._workspace.state.people[person or self._dice.choice(PEOPLE)]
         place = place or ("dm" if person else self._dice.choice(("dm", "general", "general")))
-        room = self._acting.readable(speaker, place)
         text = f"marker{len(self.said):05d} {words}"
-        if not room.id.startswith("D"):
+        if place != "dm":
             text = f"@soul {text}"
-        earlier = [one for one in self.said if one.channel == room.id]
+        room = self._workspace.open_dm(speaker.id) if place == "dm" else self._workspace.state.channel_named(place)
+        earlier = [one for one in self.said if room and one.channel == room.id]
         thread = self._dice.choice(earlier[-5:]) if not person and earlier and self._dice.random() < 0.3 else None
-        message = self._acting.say(speaker, room, text, thread=(thread.thread_ts or thread.ts) if thread else "")
+        message = self._acting.say(speaker, place, text, thread=(thread.thread_ts or thread.ts) if thread else "")
         self.said.append(message)
         if self._dice.random() < 0.2:
             self._workspace.deliveries.repeat(self._workspace.deliveries.log[-1].event_id)

@@ -68,13 +68,11 @@ class StopStage:
 
     def ask(self, person: str, words: str, thread: str = "") -> WorkspaceMessage:
         """A message of a user in their direct messages."""
-        speaker = self._acting.person(person)
-        return self._acting.say(speaker, self._acting.readable(speaker, "dm"), words, thread=thread)
+        return self._acting.say(self._workspace.state.people[person], "dm", words, thread=thread)
 
     def press_stop(self, asked: WorkspaceMessage) -> str:
         """Press Slack's stop button below a message; gives the id of the event."""
-        speaker = self._acting.person(asked.author)
-        return self._acting.stop(speaker, self._acting.readable(speaker, "dm"), asked.ts)
+        return self._acting.stop(self._workspace.state.people[asked.author], "dm", asked.ts)
 
     def is_heard(self, event_id: str) -> bool:
         """Whether a daemon has acknowledged an event."""

@@ -19,7 +19,8 @@ from typing import Final
 from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations
 
-from daemon.local_slack.people_acting import NotPossible, PeopleActing
+from daemon.local_slack.orders import NotPossible
+from daemon.local_slack.people_acting import PeopleActing
 from daemon.memory.database.sqlite import sqlite3
 from tests.kill.bill import BilledCall, billed
 from tests.kill.loop import SOUL, KillStage, alive, stage
@@ -182,8 +183,7 @@ class MindPlay:
         """Have each question that waits allowed by a click, again where the last one came to nothing."""
         for person, channel, ts in self._watch.rows(_QUESTIONS):
             with suppress(NotPossible):
-                room = self._acting.readable(self._acting.person(person), channel)
-                self._acting.click(self._acting.person(person), room, ts, _YES, "")
+                self._acting.click(self._workspace.state.people[person], channel, ts, _YES)
 
     def write_down(self, word: str) -> str:
         """Note an effect."""

@@ -13,7 +13,6 @@ from typing import Any, Final
 from daemon.core.ports.services import Prompt
 from daemon.core.sensing import NowhereToPerceive, ProgramSense, PushedReading
 from daemon.local_slack.client import WorkspaceClient
-from daemon.local_slack.deliveries import archived_event, renamed_event
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel
 from daemon.local_slack.server import serve_workspace
 from daemon.local_slack.workspace import Workspace
@@ -162,15 +161,14 @@ class _Town:
 
 def change_room(slack: Workspace, room: WorkspaceChannel, now: Room, turned: Turned) -> None:
     """Make a channel of the workspace what it is `now`, as the change says."""
-    soul, stamp = slack.state.app.user, slack.new_ts(room.id)
-    archived, renamed = replace(room, archived=now.archived), replace(room, name=f"{room.name}x")
+    soul = slack.state.app.user
     ways: dict[Change, Callable[[], object]] = {
         Change.JOIN: lambda: slack.join(room, user_id(turned.person)),
         Change.LEAVE: lambda: slack.leave(room, user_id(turned.person)),
         Change.CONVERT: lambda: slack.convert(room, ChannelKind(now.kind), "U0ADA"),
         Change.SHARE: lambda: slack.share(room, shared=not room.shared),
-        Change.ARCHIVE: lambda: slack.change_room(archived, archived_event(archived, "U0ADA", stamp)),
-        Change.RENAME: lambda: slack.change_room(renamed, renamed_event(renamed, stamp)),
+        Change.ARCHIVE: lambda: slack.archive(room, "U0ADA", archived=now.archived),
+        Change.RENAME: lambda: slack.rename(room, f"{room.name}x"),
         Change.SOUL: lambda: slack.leave(room, soul) if now.deaf else slack.join(room, soul),
     }
     ways[turned.change]()

@@ -50,10 +50,10 @@ async def test_an_impossible_order_is_refused_with_a_name(people: WorkspaceClien
         ("limits", {"profile": "mild"}, "invalid_arguments"),
         ("scopes", {"scopes": "all"}, "invalid_arguments"),
         ("emit", {"event": "x"}, "invalid_arguments"),
-        ("emit", {"repeat": "Ev0"}, "event_not_found"),
+        ("repeat", {"event_id": "Ev0"}, "event_not_found"),
         ("fault", {"method": "chat.update", "mode": "explode"}, "invalid_arguments"),
-        ("fault", {"socket": "melt"}, "invalid_arguments"),
-        ("fault", {"socket": "disconnect", "reason": "boredom"}, "invalid_arguments"),
+        ("fault_socket", {"socket": "melt"}, "invalid_arguments"),
+        ("fault_socket", {"socket": "disconnect", "reason": "boredom"}, "invalid_arguments"),
         ("invent", {}, "unknown_order"),
     ):
         with pytest.raises(WorkspaceRefused) as caught:

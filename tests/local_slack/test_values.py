@@ -8,15 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.model import AppIdentity, mentions, rich_text, typed
+from daemon.local_slack.model import AppIdentity, mentions, rich_text
 from daemon.local_slack.state import Timeline, seeded
 from tests.fakes import FakeClock
 
 STATE = seeded(AppIdentity(), "Soul", 1_700_000_000)
-
-
-def stored(text: str) -> str:
-    return typed(text, STATE.people.values(), STATE.channels.values(), {"soul": STATE.app.user})
 
 
 def test_typed_text_becomes_the_stored_form() -> None:
@@ -29,12 +25,12 @@ def test_typed_text_becomes_the_stored_form() -> None:
         ("@here @channel @hereabouts", "<!here> <!channel> @hereabouts"),
         ("go to https://a.example/x?y=1&z=2.", "go to <https://a.example/x?y=1&amp;z=2>."),
     ):
-        assert stored(text) == expected, text
+        assert STATE.typed(text) == expected, text
 
 
 @given(st.text())
 def test_only_known_targets_get_brackets_in_any_text(text: str) -> None:
-    words = stored(text)
+    words = STATE.typed(text)
     block = rich_text(words)["elements"][0]["elements"]
     assert words.count("<") == words.count(">") == sum(element["type"] != "text" for element in block)
 

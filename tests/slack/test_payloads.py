@@ -15,7 +15,7 @@ from daemon.channels.slack.payloads import says_stop, session_stopped, taken_bac
 from daemon.core.phrases import WHY_SHORTCUT
 from daemon.core.ports.arrivals import Complaint, Edit, Feedback, NewMessage, Source, Stop, WhyAsked, Withdrawal
 from daemon.core.sentences import HOUSE_WORDS, Words
-from daemon.local_slack.modals import fault_of
+from daemon.local_slack.web_api.views import fault_of
 from tests.slack.conftest import Wire
 from tests.slack.hostile import ANYTHING
 from tests.slack.parts import OURS, TS, listening

@@ -238,7 +238,7 @@ class Workplace:
         status = 503 if reset else 200
         self.workspace.faults.add(MethodFault("*", status=status, body={"ok": False, "error": answer}), _FOR_EVER)
         if reset:
-            self.workspace.faults.refuse_handshakes = _FOR_EVER
+            self.workspace.faults.counts["refuse_handshakes"] = _FOR_EVER
             for socket in [*self.workspace.sockets.open]:
                 socket.reset()
 

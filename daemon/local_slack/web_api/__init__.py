@@ -1,1 +1,1 @@
-"""Slack's Web API: one module per family of methods, each with a table `METHODS`."""
+"""Slack's Web API: one module per family of methods, each made by `method`."""

@@ -1,17 +1,14 @@
 """chat.*: post, edit and delete messages, ephemeral messages to one user, and the addresses of messages."""
 
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Final
 
+from daemon.local_slack.faults import Tier
 from daemon.local_slack.model import CustomAuthor, Json, Streaming, WorkspaceChannel, WorkspaceMessage
-from daemon.local_slack.people_acting import address_of
-from daemon.local_slack.slack_json import message_json
-from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
-from daemon.local_slack.web_api.sizes import NAME, TEXT, check_blocks, check_markdown, check_metadata, check_update
-from daemon.local_slack.workspace import Tier
+from daemon.local_slack.slack_json import address_of, message_json
+from daemon.local_slack.web_api.call import NAME, TEXT, Call, SlackError, check_markdown, check_update, method
 
 
+@method("chat.postMessage", "chat:write", tier=Tier.POSTING)
 def post_message(call: Call) -> Json:
     channel = call.writable_channel()
     draft = _draft(call, channel)
@@ -20,6 +17,7 @@ def post_message(call: Call) -> Json:
     return _answer(call, call.workspace.post(draft))
 
 
+@method("chat.postEphemeral", "chat:write", tier=Tier.FOUR)
 def post_ephemeral(call: Call) -> Json:
     channel = call.writable_channel()
     draft = _draft(call, channel)
@@ -30,25 +28,25 @@ def post_ephemeral(call: Call) -> Json:
     return {"message_ts": call.workspace.show_to_one(call.text("user"), draft).ts}
 
 
+@method("chat.update", "chat:write")
 def update(call: Call) -> Json:
-    """Answer chat.update: missing arguments change nothing, except that an update of a stream replaces all of it.
+    """Change a message. Missing arguments change nothing, except that an update of a stream replaces all of it.
 
     With `reply_broadcast` a reply in a thread also appears in the channel.
     """
     channel = call.changeable_channel()
     before = own_message(call, channel, "cant_update_message")
     words = _words(call)
-    blocks = call.objects("blocks", "invalid_blocks")
+    blocks = call.blocks()
     attachments = call.objects("attachments", "invalid_attachments")
     if not words and not blocks and not attachments:
         raise SlackError("no_text")
     check_update(words)
-    check_blocks(blocks or ())
-    stamp = call.workspace.state.timeline(channel.id).next_ts(call.workspace.clock.now())
+    stamp = call.state.timeline(channel.id).next_ts(call.workspace.clock.now())
     after = replace(
         before,
         text=words if words or blocks else before.text,
-        edited_by=call.workspace.state.app.user,
+        edited_by=call.state.app.user,
         edited_ts=stamp,
     )
     if before.streaming is not None:
@@ -58,7 +56,7 @@ def update(call: Call) -> Json:
     if attachments is not None:
         after = replace(after, attachments=attachments)
     if call.has("metadata"):
-        after = replace(after, metadata=_metadata(call))
+        after = replace(after, metadata=call.metadata())
     if call.flag("reply_broadcast"):
         if before.in_timeline or before.streaming is Streaming.OPEN:
             raise SlackError("cant_broadcast_message")
@@ -67,45 +65,44 @@ def update(call: Call) -> Json:
     return _answer(call, after) | {"text": after.text}
 
 
+@method("chat.delete", "chat:write")
 def delete(call: Call) -> Json:
-    """Answer chat.delete: only the app's own messages."""
     channel = call.joined_channel()
     message = own_message(call, channel, "cant_delete_message")
     call.workspace.withdraw(message)
     return {"channel": channel.id, "ts": message.ts}
 
 
+@method("chat.getPermalink", tier=Tier.FREE)
 def get_permalink(call: Call) -> Json:
-    """Answer chat.getPermalink: the page opens the address, as Slack's client does."""
     channel = call.channel()
     call.needed("message_ts")
     message = call.message(channel, "message_ts")
-    return {"channel": channel.id, "permalink": address_of(call.workspace, message)}
+    return {"channel": channel.id, "permalink": address_of(call.state, message)}
 
 
 def own_message(call: Call, channel: WorkspaceChannel, refusal: str) -> WorkspaceMessage:
     """Return the call's message, which must be the app's. Raises `message_not_found` or the given refusal."""
     message = call.workspace.current(call.message(channel))
-    if message.author != call.workspace.state.app.user:
+    if message.author != call.state.app.user:
         raise SlackError(refusal)
     return message
 
 
 def _draft(call: Call, channel: WorkspaceChannel) -> WorkspaceMessage:
-    blocks = call.objects("blocks", "invalid_blocks") or ()
-    check_blocks(blocks)
+    blocks = call.blocks() or ()
     thread = call.thread(channel)
     broadcast = bool(thread) and call.flag("reply_broadcast")
     return WorkspaceMessage(
         channel.id,
-        call.workspace.state.app.user,
+        call.state.app.user,
         _words(call),
         thread_ts=thread,
         broadcast=broadcast,
         subtype="thread_broadcast" if broadcast else "",
         blocks=blocks,
         attachments=call.objects("attachments", "invalid_attachments") or (),
-        metadata=_metadata(call),
+        metadata=call.metadata(),
         custom_author=custom_author(call),
     )
 
@@ -129,21 +126,6 @@ def _words(call: Call) -> str:
     return markdown or call.text("text")[:TEXT]
 
 
-def _metadata(call: Call) -> Json | None:
-    return check_metadata(call.value("metadata", "invalid_metadata_format"))
-
-
 def _answer(call: Call, message: WorkspaceMessage) -> Json:
-    shape = message_json(call.workspace.state, message, call.workspace.url, metadata=True)
+    shape = message_json(call.state, message, metadata=True)
     return {"channel": message.channel, "ts": message.ts, "message": shape}
-
-
-METHODS: Final = MappingProxyType(
-    {
-        "chat.getPermalink": WebApiMethod(get_permalink, tier=Tier.FREE),
-        "chat.postMessage": WebApiMethod(post_message, ("chat:write",), Tier.POSTING),
-        "chat.postEphemeral": WebApiMethod(post_ephemeral, ("chat:write",), Tier.FOUR),
-        "chat.update": WebApiMethod(update, ("chat:write",), Tier.THREE),
-        "chat.delete": WebApiMethod(delete, ("chat:write",), Tier.THREE),
-    }
-)

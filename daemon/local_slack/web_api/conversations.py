@@ -6,11 +6,11 @@ from bisect import bisect_left, bisect_right
 from types import MappingProxyType
 from typing import Any, Final
 
+from daemon.local_slack.faults import Tier
 from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import channel_json, message_json
 from daemon.local_slack.state import Span, bound
-from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
-from daemon.local_slack.workspace import Tier
+from daemon.local_slack.web_api.call import Call, SlackError, method
 
 _PAGE: Final = 100
 _MOST: Final = 999
@@ -24,11 +24,24 @@ _TYPES: Final = MappingProxyType(
 )
 
 
+_READ: Final = (
+    "channels:read",
+    "groups:read",
+    "im:read",
+    "mpim:read",
+    "channels:history",
+    "groups:history",
+    "im:history",
+)
+_OPEN: Final = ("im:write", "mpim:write")
+
+
+@method("conversations.history")
 def history(call: Call) -> Json:
-    """Answer conversations.history, newest first. Replies appear only if also sent to the channel."""
+    """Return messages, newest first. Replies appear only if also sent to the channel."""
     channel = call.joined_channel()
     call.require_history(channel)
-    order = call.workspace.state.timeline(channel.id).history(_span(call))
+    order = call.state.timeline(channel.id).history(_span(call))
     limit = call.number("limit", _PAGE, _MOST)
     cursor = _from_cursor(call)
     end = bisect_right(order, cursor) if cursor else len(order)
@@ -37,11 +50,12 @@ def history(call: Call) -> Json:
     return _page(page, order[start - 1] if start else "") | {"pin_count": 0}
 
 
+@method("conversations.replies")
 def replies(call: Call) -> Json:
-    """Answer conversations.replies: the root first, then its replies, oldest first."""
+    """Return the root first, then its replies, oldest first."""
     channel = call.joined_channel()
     call.require_history(channel)
-    timeline = call.workspace.state.timeline(channel.id)
+    timeline = call.state.timeline(channel.id)
     ts = call.needed("ts")
     root = timeline.get(ts)
     if root is None:
@@ -57,60 +71,62 @@ def replies(call: Call) -> Json:
     return _page(page, order[start + room] if more else "")
 
 
+@method("conversations.info", *_READ)
 def info(call: Call) -> Json:
-    state, channel = call.workspace.state, call.channel()
+    channel = call.channel()
     call.require_read(channel)
-    return {"channel": channel_json(state, channel, state.app.user, count=call.flag("include_num_members"))}
+    return {"channel": channel_json(call.state, channel, call.state.app.user, count=call.flag("include_num_members"))}
 
 
+@method("conversations.open", *_OPEN)
 def open_conversation(call: Call) -> Json:
-    """Answer conversations.open: the DM with one person, or a group DM with several."""
-    state = call.workspace.state
+    """Open the DM with one person, or a group DM with several."""
     if call.text("channel"):
-        return {"channel": channel_json(state, call.joined_channel(), state.app.user)}
+        return {"channel": channel_json(call.state, call.joined_channel(), call.state.app.user)}
     users = [user for user in call.needed("users").split(",") if user]
-    if any(user not in state.people or user == state.app.user for user in users):
+    if any(user not in call.state.people or user == call.state.app.user for user in users):
         raise SlackError("user_not_found")
     room = call.workspace.open_dm(users[0]) if len(users) == 1 else _group_dm(call, users)
-    return {"channel": channel_json(state, room, state.app.user) if call.flag("return_im") else {"id": room.id}}
+    return {
+        "channel": channel_json(call.state, room, call.state.app.user) if call.flag("return_im") else {"id": room.id}
+    }
 
 
+@method("conversations.list", *_READ, tier=Tier.TWO)
 def list_conversations(call: Call) -> Json:
     return _channels_page(call, _visible(call))
 
 
+@method("users.conversations", *_READ)
 def of_user(call: Call) -> Json:
-    """Answer users.conversations: a user's channels (by default the app's) that are public or have the app."""
-    state = call.workspace.state
-    user = call.text("user") or state.app.user
-    if user not in state.people:
+    """Return a user's channels (by default the app's) that are public or have the app."""
+    user = call.text("user") or call.state.app.user
+    if user not in call.state.people:
         raise SlackError("user_not_found")
     return _channels_page(call, [room for room in _visible(call) if user in room.members])
 
 
+@method("conversations.members", *_READ, tier=Tier.FOUR)
 def members(call: Call) -> Json:
-    """Answer conversations.members. A page may hold fewer members than requested."""
     channel = call.channel()
     call.require_read(channel)
     return list_page(call, list(channel.members), "members")
 
 
+@method("conversations.join", "channels:join")
 def join(call: Call) -> Json:
-    """Answer conversations.join: the app joins a public channel."""
     channel = call.channel()
     if channel.kind is not ChannelKind.PUBLIC:
         raise SlackError("method_not_supported_for_channel_type")
-    state = call.workspace.state
-    room = call.workspace.join(channel, state.app.user)
-    return {"channel": channel_json(state, room, state.app.user)}
+    room = call.workspace.join(channel, call.state.app.user)
+    return {"channel": channel_json(call.state, room, call.state.app.user)}
 
 
 def _messages(call: Call, channel: WorkspaceChannel, order: list[str]) -> list[Json]:
-    state = call.workspace.state
     metadata = call.flag("include_all_metadata")
-    found: list[WorkspaceMessage] = [m for ts in order if (m := state.message(channel.id, ts))]
+    found: list[WorkspaceMessage] = [m for ts in order if (m := call.state.message(channel.id, ts))]
     current = (call.workspace.current(message) for message in found)
-    return [message_json(state, message, call.workspace.url, metadata=metadata) for message in current]
+    return [message_json(call.state, message, metadata=metadata) for message in current]
 
 
 def _span(call: Call) -> Span:
@@ -153,8 +169,7 @@ def list_page(call: Call, items: list[Any], name: str) -> Json:
 
 
 def _channels_page(call: Call, rooms: list[WorkspaceChannel]) -> Json:
-    state = call.workspace.state
-    return list_page(call, [channel_json(state, room, state.app.user) for room in rooms], "channels")
+    return list_page(call, [channel_json(call.state, room, call.state.app.user) for room in rooms], "channels")
 
 
 def _visible(call: Call) -> list[WorkspaceChannel]:
@@ -162,48 +177,23 @@ def _visible(call: Call) -> list[WorkspaceChannel]:
     if any(name.strip() not in _TYPES for name in names):
         raise SlackError("invalid_types")
     kinds = {_TYPES[name.strip()] for name in names}
-    state, skip = call.workspace.state, call.flag("exclude_archived")
-    known = [r for r in state.channels.values() if r.kind is ChannelKind.PUBLIC or state.app_is_in(r)]
+    skip = call.flag("exclude_archived")
+    known = [r for r in call.state.channels.values() if r.kind is ChannelKind.PUBLIC or call.state.app_is_in(r)]
     return [room for room in known if room.kind in kinds and not (skip and room.archived)]
 
 
 def _group_dm(call: Call, users: list[str]) -> WorkspaceChannel:
-    state = call.workspace.state
-    wanted = {*users, state.app.user}
-    for room in state.channels.values():
+    wanted = {*users, call.state.app.user}
+    for room in call.state.channels.values():
         if room.kind is ChannelKind.GROUP_DM and set(room.members) == wanted:
             return room
-    names = "--".join(state.people[user].name for user in users)
+    names = "--".join(call.state.people[user].name for user in users)
     room = WorkspaceChannel(
-        state.new_id("G"),
+        call.state.new_id("G"),
         f"mpdm-{names}-1",
         ChannelKind.GROUP_DM,
-        (*users, state.app.user),
+        (*users, call.state.app.user),
         int(call.workspace.clock.now()),
     )
     call.workspace.add_channel(room)
     return room
-
-
-_READ: Final = (
-    "channels:read",
-    "groups:read",
-    "im:read",
-    "mpim:read",
-    "channels:history",
-    "groups:history",
-    "im:history",
-)
-_OPEN: Final = ("im:write", "mpim:write")
-METHODS: Final = MappingProxyType(
-    {
-        "conversations.history": WebApiMethod(history, (), Tier.THREE),
-        "conversations.replies": WebApiMethod(replies, (), Tier.THREE),
-        "conversations.info": WebApiMethod(info, _READ, Tier.THREE),
-        "conversations.open": WebApiMethod(open_conversation, _OPEN, Tier.THREE),
-        "conversations.list": WebApiMethod(list_conversations, _READ, Tier.TWO),
-        "conversations.members": WebApiMethod(members, _READ, Tier.FOUR),
-        "conversations.join": WebApiMethod(join, ("channels:join",), Tier.THREE),
-        "users.conversations": WebApiMethod(of_user, _READ, Tier.THREE),
-    }
-)

@@ -9,24 +9,16 @@ from aiohttp import web
 
 from daemon.local_slack.faults import FaultMode, MethodFault
 from daemon.local_slack.model import Json
-from daemon.local_slack.web_api import (
-    agents,
-    app_itself,
-    chat,
-    conversations,
-    files,
-    people,
-    streaming,
-    views,
-)
+from daemon.local_slack.web_api import agents, chat, conversations, files, people, views
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.workspace import Workspace
 
 METHODS: Final[Mapping[str, WebApiMethod]] = MappingProxyType(
     {
-        name: target
-        for family in (agents, app_itself, chat, conversations, files, people, streaming, views)
-        for name, target in family.METHODS.items()
+        target.name: target
+        for family in (agents, chat, conversations, files, people, views)
+        for target in vars(family).values()
+        if isinstance(target, WebApiMethod)
     }
 )
 

@@ -59,7 +59,7 @@ async def test_where_a_guest_reads_by_now_nothing_goes_or_is_shown(house: House,
 
 
 async def test_it_is_bound_and_unbound_in_german(house: House, tmp_path: Path) -> None:
-    await house.people.post("person", display_name="Dora", id="U0DORA", locale="de-DE")
+    await house.people.post("person", display_name="Dora", user="U0DORA", locale="de-DE")
     async with door(house) as url:
         session = await AskedSession.begun(house, tmp_path, url, person="U0DORA")
         ts = await house.say("Dora", "general", "@soul binde dora-api hier")
