@@ -20,6 +20,7 @@ from daemon.channels.terminal import TerminalChannel
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.config import Settings, environment, unknown_settings
 from daemon.core.errors import StoreError
+from daemon.core.last_line import every
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.services import LLM, Clock, Emit, SystemClock
 from daemon.core.spending import day_at
@@ -63,7 +64,7 @@ def with_alarms(built: Daemon, souls: Souls, doctor: Doctor = lambda _: ()) -> D
         DoctorLook(partial(doctor, settings), clock).seen,
     ]
     watch = AlarmWatch(store.alarms, sources, to, duty.turn, clock, built.emit, built.dispatcher.look_again)
-    return replace(built, chores={**built.chores, "alarms": watch.run})
+    return replace(built, chores={**built.chores, "alarms": every(clock, EVERY_S, watch.look)})
 
 
 def _from(look: Callable[[], Sequence[str]]) -> AlarmSource:

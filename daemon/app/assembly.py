@@ -1,15 +1,15 @@
 """Assembly of a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import daemon
-from daemon.app.health import Eyes, Health, build_eyes, known_names
-from daemon.app.homes import Home, WorkAtHomes, souls_in
-from daemon.app.lifecycle import Chore, Daemon, Hosting
+from daemon.app.health import SWEEP_EVERY_S, Eyes, Health, build_eyes, known_names
+from daemon.app.lanes import SoulsWork, work_of
+from daemon.app.lifecycle import Daemon, Hosting
 from daemon.app.minds import Meanings, build_meanings, labels_of
 from daemon.channels.souls import channels_of
 from daemon.core.channels import Channels
@@ -17,7 +17,7 @@ from daemon.core.concurrency import Bell, in_background
 from daemon.core.config import Settings
 from daemon.core.contexts import ADMIN
 from daemon.core.expectations import Limits
-from daemon.core.initiative import QuietHours
+from daemon.core.last_line import Loop, every
 from daemon.core.notes import NoteBudget
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Channel
@@ -28,6 +28,7 @@ from daemon.core.spending import Caps, TickBudget
 from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.tempo import REFLECTING
 from daemon.llm.prices import cost_of, most_of, most_tokens_of
+from daemon.memory.database import Database
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import PRUNED_EVERY_S, Retention, prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
@@ -40,13 +41,11 @@ from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.process import Capabilities, Interrupts
-from daemon.processes import PROCESSES
-from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.mind.thought_input import Labels
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import Dispatcher
-from daemon.runtime.file_sensing import admit
 from daemon.runtime.people.own_memory import own_memory
 from daemon.runtime.till import SpendingBudget, Terms
-from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.contexts import SharedContexts
 from daemon.shared.events import SoulAtWork, SoulNotes
@@ -115,11 +114,22 @@ async def assemble(
     the sinks of `emit`, if failures should be shown. Raises ConfigError, SoulError or StoreError.
     """
     channels, interrupts = channels_of(channel, http), Interrupts()
-    homes = tuple(Home(name, workspace, channels, name) for name in souls.names)
+    bells = {name: Bell() for name in souls.names}
     async with AsyncExitStack() as stack:
-        accepted = _on_accepted([home.bell for home in homes], interrupts)
-        opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
-        store = await stack.enter_async_context(opening)
+        store = await stack.enter_async_context(
+            open_store(
+                settings.database_path,
+                clock,
+                emit,
+                soul=settings.name,
+                workspace=workspace,
+                kind=channel.name,
+                version=daemon.__version__,
+                lease=settings.lease,
+                on_accepted=partial(_on_accepted, bells.values(), interrupts),
+                most_waiting=settings.most_waiting,
+            )
+        )
         news = StoreNews(store.database, clock)
         eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
@@ -127,62 +137,62 @@ async def assemble(
         library = _library(settings, store, meanings, clock, emit)
         found = Surfacing(store.database, clock, meanings.meaning)
         reasons = Reasons(store.database, meanings.patient, library.open_folders)
-        services_of = partial(
-            _services, settings, clock, emit, _Shared(homes, news, eyes, library, toolbox, found, reasons)
+        shared = _Shared(
+            settings,
+            clock,
+            emit,
+            store,
+            channels,
+            souls,
+            bells,
+            news,
+            eyes,
+            library,
+            toolbox,
+            found,
+            reasons,
+            labels_of(settings, meanings),
+            ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=news.tell),
         )
-        labels = labels_of(settings, meanings)
-        at_work = {name: SoulAtWork(store.contexts.awareness, clock, name) for name in souls.names}
-        works = WorkAtHomes(settings, interrupts)
-        for home in homes:
-            own = store_for_soul(store, clock, soul=home.soul, workspace=home.workspace, lease=settings.lease)
-            current, llm = partial(souls.current, home.soul), llm_of(home.soul)
-            services = services_of(home.channels, store=own, soul=current, llm=llm, at_work=at_work[home.soul])
-            services = replace(services, labels=labels)
+        works = dict[str, SoulsWork]()
+        for name, bell in bells.items():
+            own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
+            services = _services(shared, own, partial(souls.current, name), llm_of(name))
             stack.push_async_callback(services.till.close)
-            works.add(home, own, services)
+            works[name] = work_of(name, services, interrupts, bell)
         await store.presence.release_dead_claims(settings.in_doubt)
         hosting, health = Hosting(store.presence, souls, account, url), Health(clock)
-        work, told = Dispatcher(works.lanes, clock, emit), troubles or RecentErrors(clock)
-        chores = _chores(settings, store, library, clock, emit, news=news, meanings=meanings, eyes=eyes)
-        chores |= works.chores | {f"what {name} does": one.run for name, one in at_work.items()}
-        wakes = [work.look_again, *(one.look_again for one in works.schedulers)]
-        look = partial(_look_again, wakes, interrupts, store, hosting, clock)
-        chores["news"] = partial(news.watch, look)
-        contexts = SharedContexts(store.contexts, news, clock, ADMIN)
+        work = Dispatcher([lane for one in works.values() for lane in one.lanes], clock, emit)
+        chores = _chores(shared, meanings)
+        for one in works.values():
+            chores |= one.chores
+        wakes = [work.look_again, *(one.scheduler.look_again for one in works.values())]
+        chores["news"] = partial(news.watch, partial(_look_again, wakes, interrupts, store, hosting, clock))
         yield Daemon(
-            settings, clock, emit, channels, store, work, health, told, contexts, hosting, found, chores, works.nights
+            settings,
+            clock,
+            emit,
+            channels,
+            store,
+            work,
+            health,
+            troubles or RecentErrors(clock),
+            SharedContexts(store.contexts, news, clock, ADMIN),
+            hosting,
+            found,
+            chores,
+            {name: one.night for name, one in works.items()},
         )
 
 
-def _wake(homes: Sequence[Home]) -> None:
-    for home in homes:
-        home.bell.ring()
+def _ring(bells: Iterable[Bell]) -> None:
+    for bell in bells:
+        bell.ring()
 
 
-def _store(
-    settings: Settings, clock: Clock, emit: Emit, *, kind: str, workspace: str, on_accepted: Callable[[str], None]
-) -> AbstractAsyncContextManager[Store]:
-    return open_store(
-        settings.database_path,
-        clock,
-        emit,
-        soul=settings.name,
-        workspace=workspace,
-        kind=kind,
-        version=daemon.__version__,
-        lease=settings.lease,
-        on_accepted=on_accepted,
-        most_waiting=settings.most_waiting,
-    )
-
-
-def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
-    def accepted(conversation: str) -> None:
-        interrupts.call(conversation)
-        for bell in bells:
-            bell.ring()
-
-    return accepted
+def _on_accepted(bells: Iterable[Bell], interrupts: Interrupts, conversation: str) -> None:
+    interrupts.call(conversation)
+    _ring(bells)
 
 
 async def _look_again(
@@ -200,13 +210,21 @@ async def _look_again(
 class _Shared:
     """The parts that all souls of a daemon share."""
 
-    homes: Sequence[Home]
+    settings: Settings
+    clock: Clock
+    emit: Emit
+    store: Store
+    channels: Channels
+    souls: Souls
+    bells: Mapping[str, Bell]
     news: StoreNews
     eyes: Eyes
     library: FolderLibrary
     toolbox: Toolbox
     surfacing: Surfacing
     reasons: Reasons
+    labels: Labels
+    forgetting: ForgettingPeople
 
 
 def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock, emit: Emit) -> FolderLibrary:
@@ -215,44 +233,30 @@ def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock,
     return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public, tell=tell)
 
 
-def _forgetting(settings: Settings, store: Store, clock: Clock, emit: Emit, news: StoreNews) -> ForgettingPeople:
-    return ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=news.tell)
-
-
-def _chores(
-    settings: Settings,
-    store: Store,
-    library: FolderLibrary,
-    clock: Clock,
-    emit: Emit,
-    *,
-    news: StoreNews,
-    meanings: Meanings,
-    eyes: Eyes,
-) -> dict[str, Chore]:
-    prunes = Duty(store.database, clock, "pruning", every_s=PRUNED_EVERY_S)
+def _chores(shared: _Shared, meanings: Meanings) -> dict[str, Loop]:
+    settings, database, clock, emit = shared.settings, shared.store.database, shared.clock, shared.emit
+    prunes = Duty(database, clock, "pruning", every_s=PRUNED_EVERY_S)
     kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
+    silence_ms = int(settings.visit_silence * 1000)
     return {
-        "library": library.keep_indexed,
+        "library": shared.library.keep_indexed,
         "vectors": meanings.keep,
-        "pictures": eyes.keep,
-        "write-ahead log": partial(keep_log_small, store.database, clock, emit),
-        "wiping": partial(tidy_periodically, store.database, clock, emit),
-        "forgetting": _forgetting(settings, store, clock, emit, news).run,
-        "erasing what passes": partial(
-            erase_what_passes, store.database, clock, emit, silence_ms=int(settings.visit_silence * 1000)
-        ),
-        "mirror": partial(_mirror, settings, store, clock, emit),
-        "expiring": partial(expire_periodically, store.database, _kept(settings), clock, emit),
-        "pruning": partial(prune_periodically, store.database, kept, clock, emit, prunes.turn),
+        "pictures": every(clock, SWEEP_EVERY_S, shared.eyes.sweep),
+        "write-ahead log": partial(keep_log_small, database, clock, emit),
+        "wiping": partial(tidy_periodically, database, clock, emit),
+        "forgetting": shared.forgetting.run,
+        "erasing what passes": partial(erase_what_passes, database, clock, emit, silence_ms=silence_ms),
+        "mirror": partial(_mirror, settings, database, clock, emit),
+        "expiring": partial(expire_periodically, database, _kept(settings), clock, emit),
+        "pruning": partial(prune_periodically, database, kept, clock, emit, prunes.turn),
     }
 
 
-async def _mirror(settings: Settings, store: Store, clock: Clock, emit: Emit) -> None:
+async def _mirror(settings: Settings, database: Database, clock: Clock, emit: Emit) -> None:
     while not settings.mirror and not await in_background(partial(mirrors_in, settings.home)):
         await clock.sleep(_NO_MIRROR_S)
     mirror = await in_background(_mirrors)
-    await mirror(store.database, settings.home, settings.mirror, clock, emit).run()
+    await mirror(database, settings.home, settings.mirror, clock, emit).run()
 
 
 def _mirrors() -> "type[Mirror]":
@@ -267,72 +271,40 @@ def _kept(settings: Settings) -> MemoryRetention:
     )
 
 
-def _services(
-    settings: Settings,
-    clock: Clock,
-    emit: Emit,
-    shared: _Shared,
-    channels: Channels,
-    *,
-    store: Store,
-    soul: Callable[[], Soul],
-    llm: LLM,
-    at_work: SoulAtWork,
-) -> CycleServices:
+def _services(shared: _Shared, store: Store, soul: Callable[[], Soul], llm: LLM) -> CycleServices:
+    settings, clock, channels = shared.settings, shared.clock, shared.channels
+    name = soul().name
     return CycleServices(
+        settings=settings,
+        store=store,
         llm=llm,
         channels=channels,
         clock=clock,
-        emit=emit,
+        emit=shared.emit,
         soul=soul,
-        processes=PROCESSES,
-        till=build_till(settings, store, soul, clock, emit),
-        conversations=store.conversations,
-        commits=store.commits,
-        turns=store.turns,
-        user_models=store.user_models,
-        learning=store.learning,
-        soul_states=store.soul_states,
-        qualia=store.qualia,
-        process_memories=store.process_memories,
-        episodes=store.episodes,
-        stream=store.stream,
-        minds=store.minds,
-        zones=store.zones,
+        till=build_till(settings, store, soul, clock, shared.emit),
         senses=shared.eyes.senses,
         file_sensing=shared.eyes.sensing,
-        model_habits=store.model_habits,
-        triage=Triage(partial(admit, channels, store.events), clock, emit, stale_after=settings.stale_after),
-        timing=_timing(settings),
-        link_hosts=settings.link_hosts,
-        capabilities=_capabilities(settings, channels.main, store, shared.library, shared.toolbox, clock),
+        capabilities=_capabilities(shared, store),
         limits=partial(limits_of, settings),
         tick_budget=partial(tick_budget_of, settings),
-        quiet_hours=QuietHours.parse(settings.quiet_hours),
-        known=store.known,
-        standing=store.standing,
-        forgetting=_forgetting(settings, store, clock, emit, shared.news),
-        tells_of_memory=settings.tell_of_memory,
+        forgetting=shared.forgetting,
         surfacing=shared.surfacing,
         reasons=shared.reasons,
-        contexts=store.contexts,
-        shared_keys=settings.shared_contexts,
         news=shared.news,
-        wake=partial(_wake, shared.homes),
-        pairings=store.pairings,
-        asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, soul().name),
-        at_work=at_work,
-        notes=SoulNotes(store.notes, clock, soul().name, souls_in(shared.homes), NoteBudget(settings.pair_hourly)),
-        events=store.events,
+        wake=partial(_ring, shared.bells.values()),
+        at_work=SoulAtWork(shared.store.contexts.awareness, clock, name),
+        asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, name),
+        notes=SoulNotes(store.notes, clock, name, shared.souls.names, NoteBudget(settings.pair_hourly)),
+        labels=shared.labels,
     )
 
 
-def _capabilities(  # noqa: PLR0917 - one of each
-    settings: Settings, channel: Channel, store: Store, library: FolderLibrary, toolbox: Toolbox, clock: Clock
-) -> Capabilities:
+def _capabilities(shared: _Shared, store: Store) -> Capabilities:
+    settings, channel = shared.settings, shared.channels.main
     return Capabilities(
-        library=library,
-        toolbox=toolbox,
+        library=shared.library,
+        toolbox=shared.toolbox,
         approvals=store.approvals,
         may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
         intended=store.intentions.waiting,
@@ -342,17 +314,8 @@ def _capabilities(  # noqa: PLR0917 - one of each
         approval_seconds=settings.approval_seconds,
         own_memory=partial(own_memory, store.known),
         own_things=store.own_things,
-        open_library=library.open_part(),
+        open_library=shared.library.open_part(),
         shared_room=channel.shared_room,
-        most_intentions=settings.schedule_max,
-    )
-
-
-def _timing(settings: Settings) -> Timing:
-    return Timing(
-        visit_timeout_ms=int(settings.visit_silence * 1000),
-        dormancy_timeout_ms=int(settings.dormant_after * 1000),
-        learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
         most_intentions=settings.schedule_max,
     )
 

@@ -1,15 +1,13 @@
-"""Accounting of calls to endpoints besides the models': embeddings, speech and recordings; and a soul's lanes."""
+"""Accounting of calls to endpoints besides the models': embeddings, speech and recordings."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
 from daemon.channels.http.daemon_side import PaySpeech
-from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.errors import CapMet, ModelUnavailable, StoreError
 from daemon.core.http import is_loopback
@@ -26,27 +24,12 @@ from daemon.core.ports.services import (
     Transcriber,
 )
 from daemon.core.ports.vectors import Embedder, Unrelated
-from daemon.core.sentences import Words
 from daemon.core.spending import Caps, Charge
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.prices import cost_of, cost_of_speech, load, most_of
 from daemon.memory.database import Database
-from daemon.memory.queues.jobs import LEARNS
 from daemon.memory.records import Worker
-from daemon.memory.retrieval.keeper import LEAST_ROOM, free_bytes
 from daemon.memory.spending.reservations import Reservations
-from daemon.memory.store import Store
-from daemon.mind.process import Interrupts
-from daemon.processes.consolidation import PARTS
-from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.runtime.consolidation import Consolidator, NightPlan
-from daemon.runtime.conversation import ConversationHandler, Deadlines
-from daemon.runtime.courier import Courier
-from daemon.runtime.cycle_services import CycleServices
-from daemon.runtime.dispatcher import AnyLane, lanes_of_soul, ring
-from daemon.runtime.jobs import JobRunner, Titler, VisitSweep
-from daemon.runtime.scheduler import Scheduler
-from daemon.runtime.slots import Slots
 from daemon.runtime.till import SpendingBudget, Terms
 
 if TYPE_CHECKING:
@@ -212,72 +195,3 @@ class CountedTranscriber:
 
     async def aclose(self) -> None:
         await self.inner.aclose()
-
-
-_TO_TELL = 0.05  # of the deadline: an apology must be out in time, too
-
-
-def build_lanes(
-    settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, bell: Bell
-) -> tuple[tuple[AnyLane, ...], Scheduler]:
-    clock, emit, alarm, asks = services.clock, services.emit, Bell(), services.asking
-    slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
-
-    def words_in(language: str) -> Words:
-        return services.soul().words_in(language)
-
-    courier = Courier(
-        store.outbox,
-        services.channels,
-        clock,
-        emit,
-        in_doubt=settings.in_doubt,
-        stale_after=settings.stale_after,
-        lease=settings.lease,
-        words_in=words_in,
-    )
-    lanes = lanes_of_soul(
-        store,
-        ConversationHandler(services, Deadlines(deadline, settings.lease), interrupts, slots),
-        courier,
-        JobRunner(services, store.jobs, SUBPROCESSES, interrupts).do,
-        Titler(store.titles, services.channels, emit, words_in),
-        slots=slots,
-        deadline=deadline,
-        bell=bell,
-        alarm=alarm,
-        may_tick=partial(thinks_by_itself, services),
-        quiet=services.quiet_hours,
-    )
-    due = (store.intentions, store.approvals, asks, store.due_predictions)
-    return lanes, Scheduler(*due, clock=clock, emit=emit, alarm=alarm, on_due=partial(ring, lanes))
-
-
-def thinks_by_itself(services: CycleServices) -> bool:
-    return services.tick_budget(services.soul()) is not None
-
-
-def build_consolidator(
-    settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, on_due: Callable[[], None]
-) -> Consolidator:
-    """Build the consolidation of one soul. `on_due` is called when there are jobs to do."""
-    runner = JobRunner(services, store.jobs, SUBPROCESSES, interrupts)
-
-    async def learn() -> bool:
-        job = await store.jobs.claim_next(LEARNS)
-        if job is not None:
-            await runner.do(job)
-        return job is not None
-
-    return Consolidator(
-        services.clock,
-        services.emit,
-        services.soul,
-        services.mind,
-        store.night,
-        PARTS,
-        NightPlan(settings.consolidate, settings.consolidate_zone, settings.consolidate_tokens),
-        sweep=VisitSweep(store.ended_visits, store.unread_words, services.soul, services.tick_budget, on_due).once,
-        learn=learn,
-        has_room=lambda: free_bytes(settings.home) >= LEAST_ROOM,
-    )

@@ -1,6 +1,6 @@
 """The outermost handler of every loop: it logs an unforeseen error, pauses, and restarts the loop."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,21 @@ def ends_daemon(error: Exception) -> bool:
 def in_short(error: Exception) -> str:
     """Return an error as text for memory.db. Of a library's error only the type: its text may quote a user."""
     return error.message if isinstance(error, DaemonError) else type(error).__name__
+
+
+Loop = Callable[[], Coroutine[object, object, None]]
+"""Work that runs until it is cancelled or fails."""
+
+
+def every(clock: Clock, seconds: float, chore: Callable[[], Awaitable[float | None]]) -> Loop:
+    """Return the loop that does a chore every so many seconds. A chore may return another number of seconds to wait."""
+
+    async def loop() -> None:
+        while True:
+            wait = await chore()
+            await clock.sleep(seconds if wait is None else wait)
+
+    return loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Ability:
 async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
     """Return all abilities before these readers, for the author of the newest message. Raises StoreError."""
     services, newest = cycle.services, cycle.newest
-    paused = bool(await services.standing.paused([newest.author]))
+    paused = bool(await services.store.standing.paused([newest.author]))
     found = [Ability("help_talk"), Ability("help_paused" if paused else "help_remember")]
     if cycle.channel.offers(newest.conversation).files:
         found.append(Ability("help_files"))

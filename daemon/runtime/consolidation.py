@@ -66,11 +66,6 @@ class Consolidator:
     has_room: Callable[[], bool]
     _told_of_disk: bool = False
 
-    async def run(self) -> None:
-        """Take slots as they fall due until cancelled. Raises StoreError."""
-        while True:
-            await self.clock.sleep(await self.look())
-
     async def look(self) -> float:
         """Do what is due, and return the seconds until the next look. Raises StoreError."""
         newest = await self.stores.slots.newest()

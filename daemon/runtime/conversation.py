@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import (
@@ -45,27 +44,18 @@ from daemon.runtime.triage import Triaged
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
 _GATE_PAUSE = 5.0
+_TO_TELL = 0.05  # of the deadline: an apology must be out in time, too
 _RESTLESS = 3  # cycles that an edit voided, after which a message is not thought about in the last third of its time
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """Seconds from a message's arrival to its end, and seconds that a claim lives without renewal."""
-
-    cycle: float
-    lease: float
 
 
 class ConversationHandler:
     """The handler of claims. A claim guarantees that one conversation is handled by one call at a time."""
 
-    def __init__(
-        self, services: CycleServices, deadlines: Deadlines, interrupts: Interrupts, slots: Slots | None = None
-    ) -> None:
+    def __init__(self, services: CycleServices, interrupts: Interrupts, slots: Slots) -> None:
         self._services = services
-        self._deadlines = deadlines
         self._interrupts = interrupts
-        self._slots = slots or Slots(1, services.clock)
+        self._slots = slots
+        self.deadline = (1 - _TO_TELL) * services.settings.deadline  # seconds from a message's arrival to its end
         self._began_ms = services.clock.now_ms()
         self._refusing = asyncio.Lock()  # or two refusals at once would each be the first of the day
 
@@ -84,7 +74,7 @@ class ConversationHandler:
         except StoreError:
             raise
         except asyncio.CancelledError:
-            await self._services.conversations.release(claim, reason="stopped")
+            await self._services.store.conversations.release(claim, reason="stopped")
             raise
         except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
             await self._ask_gate_later(claim, error)
@@ -108,7 +98,7 @@ class ConversationHandler:
             self._interrupts.attend(str(cycle.claim.conversation)) as cycle.interrupt,
             self._services.at_work.works(cycle.claim.conversation, cycle.readers.audience) as cycle.does,
         ):
-            if await self._services.conversations.has_new_messages(cycle.claim.conversation):
+            if await self._services.store.conversations.has_new_messages(cycle.claim.conversation):
                 cycle.interrupt.call()  # it came after the claim, and before this work was listed
             return await self._think(cycle)
 
@@ -123,7 +113,7 @@ class ConversationHandler:
             await self._ask_gate_later(cycle.claim, error)
             return None
         except asyncio.CancelledError:
-            await self._services.conversations.release(cycle.claim, reason="stopped")
+            await self._services.store.conversations.release(cycle.claim, reason="stopped")
             raise
 
     async def _triage(self, cycle: Cycle) -> Triaged:
@@ -147,7 +137,7 @@ class ConversationHandler:
         """
         services = self._services
         if of_machine(error):
-            await services.conversations.release(claim, retry_in=_GATE_PAUSE, reason=in_short(error))
+            await services.store.conversations.release(claim, retry_in=_GATE_PAUSE, reason=in_short(error))
             return
         try:
             reply_to = services.channels.of(claim.conversation).reply_to(claim.messages[-1].perception)
@@ -155,7 +145,7 @@ class ConversationHandler:
             reply_to = claim.conversation.posted_in
         attempts = max((one.attempts for one in claim.messages), default=1)
         retry_in = _GATE_PAUSE * 2 ** min(attempts, FAULTS)
-        parked = await services.conversations.park(claim, in_short(error), reply_to=reply_to, retry_in=retry_in)
+        parked = await services.store.conversations.park(claim, in_short(error), reply_to=reply_to, retry_in=retry_in)
         event = "inbox.dead" if parked else "inbox.failed"
         services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
 
@@ -166,7 +156,7 @@ class ConversationHandler:
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
         event = "gate.waits" if isinstance(error, NotDelivered) else "gate.failed"
         self._services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
-        await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))
+        await self._services.store.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
         services, claim = self._services, cycle.claim
@@ -184,7 +174,7 @@ class ConversationHandler:
         except StoreError:
             raise
         except asyncio.CancelledError:
-            await services.conversations.release(claim, reason="stopped")
+            await services.store.conversations.release(claim, reason="stopped")
             raise
         except Exception as error:
             if of_machine(error):
@@ -220,7 +210,7 @@ class ConversationHandler:
             ):
                 delivery = await cancel_on_message(cycle, run_cycle(cycle))
         except (ModelUnavailable, TimeoutError):
-            if left > self._deadlines.cycle / 2:  # with less time it is the queue that was too slow
+            if left > self.deadline / 2:  # with less time it is the queue that was too slow
                 self._slots.struggled()
             raise
         self._slots.went_well()
@@ -230,7 +220,7 @@ class ConversationHandler:
         """Return the apology for messages that are not thought about (again), None when there is time to."""
         if any(one.attempts > _CRASHES for one in cycle.messages):
             return (Sentence("what_stumbled"),)
-        if left < self._deadlines.cycle / 3 and any(one.voided >= _RESTLESS for one in cycle.messages):
+        if left < self.deadline / 3 and any(one.voided >= _RESTLESS for one in cycle.messages):
             return Sentence("what_changing"), Sentence("advice_write_anew")
         return (Sentence("what_too_much"),) if left <= 0 else None
 
@@ -243,7 +233,7 @@ class ConversationHandler:
         """
         now = self._services.clock.now_ms()
         waited = [0] + [now - self._counts_from(one) for one in cycle.messages if _counts_at_all(one)]
-        return self._deadlines.cycle - max(waited) / 1000
+        return self.deadline - max(waited) / 1000
 
     def _counts_from(self, message: InboxMessage) -> int:
         paused_until = 0 if message.voided else message.not_before
@@ -293,7 +283,7 @@ class ConversationHandler:
         if message.perception.place is Place.DM:
             return False
         reason = triaged.dismissed[message.id].reason
-        if await self._services.conversations.was_refused_lately(message, reason):
+        if await self._services.store.conversations.was_refused_lately(message, reason):
             return True
         asked = message.perception
         key = asked.conversation
@@ -342,7 +332,7 @@ class ConversationHandler:
         parts = cycle.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
         effect = effect_of_words(cycle, parts, turns)
         try:
-            delivery = await self._services.commits.commit(effect)
+            delivery = await self._services.store.commits.commit(effect)
         except LostLease as lost:
             await self._let_go(cycle, lost)
             return None
@@ -351,19 +341,19 @@ class ConversationHandler:
 
     async def _let_go(self, cycle: Cycle, lost: LostLease) -> None:
         services, claim = self._services, cycle.claim
-        await services.commits.record_calls(cycle.calls)
+        await services.store.commits.record_calls(cycle.calls)
         if isinstance(lost, Superseded | ReadersChanged | Stopped | WordsCame | TooManyPromises | AskedBefore):
             text_changed = isinstance(lost, Superseded)
-            await services.conversations.release(claim, reason=lost.message, text_changed=text_changed)
+            await services.store.conversations.release(claim, reason=lost.message, text_changed=text_changed)
         else:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 
     async def _keep_lease(self, cycle: Cycle) -> None:
         """Renew the claim until cancelled. Raises LostLease when another daemon has taken it."""
         while True:
-            await self._services.clock.sleep(self._deadlines.lease / 3)
+            await self._services.clock.sleep(self._services.settings.lease / 3)
             try:
-                await self._services.conversations.renew(cycle.claim)
+                await self._services.store.conversations.renew(cycle.claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
                 self._services.emit("cycle.lease_not_renewed", reason=busy.message)
 

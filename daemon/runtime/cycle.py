@@ -14,6 +14,7 @@ from daemon.mind.pipelines import ProcessRun, run_processes
 from daemon.mind.recall.looked_up import with_sources
 from daemon.mind.recall.mood import with_unread_links
 from daemon.mind.thought_input import with_refusals
+from daemon.processes import PROCESSES
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import ShownSpeech, Thinking, effect_of_cycle, newer_than, shown_solving
@@ -44,15 +45,15 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     if cycle.for_session is not None:
         return await say_to_session(cycle, cycle.for_session)
     soul = cycle.soul
-    cycle.paused = await services.standing.paused([one.author for one in cycle.perceptions])
-    transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
+    cycle.paused = await services.store.standing.paused([one.author for one in cycle.perceptions])
+    transcript = await services.store.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     transcript = await with_notes_heard(cycle, transcript)
     speech = cycle.speech = _speech(cycle)
     motor = Motor(speech, cycle.words, calls=cycle.calls)
     try:
         context = await process_context(cycle, soul, transcript, motor)
         services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
-        run = await run_processes(context, cycle.claim.state, shown_solving(services.processes, cycle.does))
+        run = await run_processes(context, cycle.claim.state, shown_solving(PROCESSES, cycle.does))
     finally:
         if speech is not None:
             await speech.settle()
@@ -69,7 +70,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
     effect = effect_of_cycle(cycle, thinking, parts, files)
-    delivery = await services.commits.commit(effect)
+    delivery = await services.store.commits.commit(effect)
     _tell_of_silence(cycle, effect)
     _tell_of_thoughts(cycle, effect)
     tell_others(cycle, effect, changed=motor.shared)
@@ -94,11 +95,10 @@ async def _in_parts(cycle: Cycle, motor: Motor) -> tuple[tuple[str, ...], tuple[
 async def _tell_of_memory(cycle: Cycle, motor: Motor) -> None:
     """Say below a person's first reply in a DM that the soul remembers, and how to stop it."""
     newest, services = cycle.newest, cycle.services
-    if not (
-        services.tells_of_memory and newest.place is Place.DM and newest.modality is Modality.WORDS and motor.reply
-    ):
+    in_person = newest.place is Place.DM and newest.modality is Modality.WORDS
+    if not (services.settings.tell_of_memory and in_person and motor.reply):
         return
-    cycle.tells = not await services.standing.was_informed(newest.author)
+    cycle.tells = not await services.store.standing.was_informed(newest.author)
     if cycle.tells:
         motor.show_below(f"_{cycle.words.say('own_notice')}_")
 
@@ -142,7 +142,7 @@ def _speech(cycle: Cycle) -> Speech | None:
     """Begin a draft of the reply. Return None where one is open already, which the courier finishes."""
     if cycle.claim.draft is not None:
         return None
-    conversations, newest = cycle.services.conversations, cycle.newest
+    conversations, newest = cycle.services.store.conversations, cycle.newest
 
     async def opening() -> None:
         await conversations.begin_draft(

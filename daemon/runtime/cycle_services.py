@@ -1,11 +1,12 @@
 """The services that all cycles of one soul share, built once by the composition root."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
 from daemon.core.channels import Channels
+from daemon.core.config import Settings
 from daemon.core.expectations import Limits
 from daemon.core.initiative import QuietHours
 from daemon.core.lru import Lru
@@ -14,30 +15,16 @@ from daemon.core.ports.channel import Channel
 from daemon.core.ports.services import LLM, Clock, Emit, LLMCall, ModelRole, Prompt
 from daemon.core.spending import Charge, TickBudget
 from daemon.core.text import ids_in, with_names
-from daemon.memory.knowledge.episodes import Episodes
-from daemon.memory.knowledge.learning import Learning
-from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
+from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.memory.knowledge.senses import Senses
-from daemon.memory.knowledge.soul_states import NewestQualia, ProcessMemories, SoulStates
-from daemon.memory.knowledge.turns import Turns
-from daemon.memory.knowledge.user_models import UserModels, Zones
-from daemon.memory.mind.at_hand import Minds
 from daemon.memory.people.forgetting import ForgettingPeople
-from daemon.memory.people.known import KnownOfPerson
-from daemon.memory.people.standing import Remembering
-from daemon.memory.queues.commits import Commits
-from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.source_events import SourceEvents
 from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
-from daemon.memory.shared.pairings import PairingStore
-from daemon.memory.shared.store import ContextStore
-from daemon.memory.stream.reading import Stream
+from daemon.memory.store import Store
 from daemon.mind.cognition import Mind
-from daemon.mind.process import Capabilities, Intent, MentalProcess
+from daemon.mind.process import Capabilities
 from daemon.mind.thought_input import Labels
-from daemon.processes.wishes import WISHES
-from daemon.runtime.file_sensing import FileSensing
+from daemon.runtime.file_sensing import FileSensing, admit
 from daemon.runtime.till import SpendingBudget
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
@@ -88,73 +75,65 @@ class Timing:
     most_intentions: int
     learning_lull_ms: int = 0
 
+    @classmethod
+    def of(cls, settings: Settings) -> "Timing":
+        return cls(
+            visit_timeout_ms=int(settings.visit_silence * 1000),
+            dormancy_timeout_ms=int(settings.dormant_after * 1000),
+            learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
+            most_intentions=settings.schedule_max,
+        )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class CycleServices:
-    """One soul's model, channels, clock, log, mental processes and stores.
+    """One soul's settings, stores, model, channels, clock and log, and the parts that all souls of a daemon share.
 
-    `limits` returns the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
-    `link_hosts`. `surfacing` finds memories before a reply and for a search, and `reasons` leads from a reply back to
-    them. `contexts` are what souls share under the `shared_keys`, and `news` signals a change. `at_work` shows what
-    this soul does. `notes` are those between souls, and `wake` makes the dispatchers look for one. `events` are those
-    of programs. `asking` are people's sessions of Claude Code and the questions to them. `pairings` are the codes by
-    which their machines get keys. `names` replaces ids in prompts. `known` and `standing` are what is known of people
-    and what they decided about it. `forgetting` erases people. `wishes` are what a message may call for apart from a
-    reply. `tells_of_memory`: people learn in their first DM that the soul remembers. `till` pays for model calls,
-    `tick_budget` for unasked ones, None where the soul makes none. In people's `quiet_hours` nothing is said unasked.
-    `labels` describe a percept in three labels.
+    `limits` returns the limits of a soul's autonomous loop, None where it may not run. `surfacing` finds memories
+    before a reply and for a search, and `reasons` leads from a reply back to them. `news` signals a change of what is
+    shared. `at_work` shows what this soul does. `notes` are those between souls, and `wake` makes the dispatchers look
+    for one. `asking` are people's sessions of Claude Code and the questions to them. `names` replaces ids in prompts.
+    `forgetting` erases people. `till` pays for model calls, `tick_budget` for unasked ones, None where the soul makes
+    none. In people's `quiet_hours` nothing is said unasked. `labels` describe a percept in three labels.
     """
 
+    settings: Settings
+    store: Store
     llm: LLM
     channels: Channels
     clock: Clock
     emit: Emit
     soul: Callable[[], Soul]
-    processes: Mapping[str, MentalProcess]
     till: SpendingBudget
-    conversations: Conversations
-    commits: Commits
-    turns: Turns
-    user_models: UserModels
-    learning: Learning
-    soul_states: SoulStates
-    qualia: NewestQualia
-    process_memories: ProcessMemories
-    episodes: Episodes
-    stream: Stream
-    minds: Minds
-    zones: Zones
     senses: Senses
     file_sensing: FileSensing
-    model_habits: ModelHabits
-    triage: Triage
-    timing: Timing
     capabilities: Capabilities
     limits: Callable[[Soul], Limits | None]
     tick_budget: Callable[[Soul], TickBudget | None]
-    quiet_hours: QuietHours
-    link_hosts: tuple[str, ...]
-    known: KnownOfPerson
-    standing: Remembering
     forgetting: ForgettingPeople
     surfacing: Surfacing
     reasons: Reasons
-    contexts: ContextStore
-    shared_keys: tuple[str, ...]
     news: StoreNews
     wake: Callable[[], None]
     at_work: SoulAtWork
-    pairings: PairingStore
     asking: SessionQuestions
     notes: SoulNotes
-    events: SourceEvents
-    wishes: tuple[Intent, ...] = WISHES
-    tells_of_memory: bool = True
-    labels: Labels = field(default_factory=Labels)
+    labels: Labels
+    triage: Triage = field(init=False)
+    timing: Timing = field(init=False)
+    quiet_hours: QuietHours = field(init=False)
     names: PromptNames = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", PromptNames(self.channels.main))
+        ask_gate = partial(admit, self.channels, self.store.events)
+        self.triage = Triage(ask_gate, self.clock, self.emit, stale_after=self.settings.stale_after)
+        self.timing = Timing.of(self.settings)
+        self.quiet_hours = QuietHours.parse(self.settings.quiet_hours)
+        self.names = PromptNames(self.channels.main)
+
+    @property
+    def thinks_by_itself(self) -> bool:
+        return self.tick_budget(self.soul()) is not None
 
     async def mind(
         self,
@@ -174,7 +153,7 @@ class CycleServices:
         models |= {self.llm.model_for(role) for role in ModelRole}  # a model that is down may be tried again
         steps = self.llm.step_models()
         models |= set(steps.values())
-        habits = await self.model_habits.of(*sorted(models))
+        habits = await self.store.model_habits.of(*sorted(models))
 
         def record_and_log(call: LLMCall) -> None:
             record(self.till.charged(call, charge))

@@ -98,7 +98,7 @@ class Cycle:
 
     def __post_init__(self) -> None:
         self.soul = self.services.soul()
-        self.hosts = KnownHosts(self.services.link_hosts)
+        self.hosts = KnownHosts(self.services.settings.link_hosts)
         self.nonce = self.claim.nonce
 
     @property
@@ -170,7 +170,7 @@ class Cycle:
         if not (said or audience.within(before)):
             self.holds_earlier = True
         elif audience != before:
-            self.claim = await self.services.conversations.correct_audience(self.claim, audience)
+            self.claim = await self.services.store.conversations.correct_audience(self.claim, audience)
 
     async def require_same_readers(self) -> None:
         """Raise ReadersChanged when a new reader may not know what this cycle has gathered."""
@@ -204,7 +204,7 @@ class Cycle:
             return memory
         self.interrupt.clear()
         known = {one.id for one in self.claim.messages}
-        self.claim = await self.services.conversations.absorb_new_messages(self.claim)
+        self.claim = await self.services.store.conversations.absorb_new_messages(self.claim)
         try:
             unknown = [one for one in self.claim.messages if one.id not in known]
             fresh = await self.services.triage.sort(before_one_alone(unknown, self.claim.bound))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from daemon.core.channels import Channels
@@ -20,15 +20,14 @@ from daemon.core.errors import (
 from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import in_short
 from daemon.core.perception import Modality
-from daemon.core.ports.services import Clock, Emit, LLMCall
+from daemon.core.ports.services import Emit, LLMCall
 from daemon.core.questions import title_of
 from daemon.core.sentences import Words
-from daemon.core.spending import Charge, TickBudget
+from daemon.core.spending import Charge
 from daemon.memory.knowledge.records.kinds import SituationContext
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.knowledge.visits import UNKNOWN, VisitNote
-from daemon.memory.queues.ended_visits import EndedVisits
-from daemon.memory.queues.jobs import Job, Jobs, UnreadWords
+from daemon.memory.queues.jobs import Job
 from daemon.memory.queues.session_titles import DueTitle, SessionTitles
 from daemon.memory.records import ProcessState
 from daemon.mind.matter import Matter
@@ -47,11 +46,9 @@ _MOST_OUT_OF_MEMORY = 5
 class JobRunner:
     """The runner of one soul's jobs. `interrupts` signals newer messages."""
 
-    def __init__(
-        self, services: CycleServices, jobs: Jobs, subprocesses: Mapping[str, Subprocess], interrupts: Interrupts
-    ) -> None:
+    def __init__(self, services: CycleServices, subprocesses: Mapping[str, Subprocess], interrupts: Interrupts) -> None:
         self._services = services
-        self._jobs = jobs
+        self._jobs = services.store.jobs
         self._subprocesses = subprocesses
         self._interrupts = interrupts
         self._out_of_memory = Counter[int]()
@@ -104,14 +101,14 @@ class JobRunner:
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,
-            turns=services.turns.lasting(),
-            user_models=services.user_models,
-            learning=services.learning,
-            soul_states=services.soul_states,
-            process_memories=services.process_memories,
+            turns=services.store.turns.lasting(),
+            user_models=services.store.user_models,
+            learning=services.store.learning,
+            soul_states=services.store.soul_states,
+            process_memories=services.store.process_memories,
             senses=services.senses,
             read_files=services.file_sensing.read,
-            episodes=services.episodes,
+            episodes=services.store.episodes,
             clock=services.clock,
             trace_id=trace,
             emit=services.emit,
@@ -129,7 +126,7 @@ class JobRunner:
     async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
         services = self._services
         with self._interrupts.attend(str(job.conversation)) as interrupt:
-            if await services.conversations.has_new_messages(job.conversation):
+            if await services.store.conversations.has_new_messages(job.conversation):
                 interrupt.call()
             await interrupt.unless_called(self._run(job, context))
 
@@ -207,34 +204,18 @@ def _situation(soul: Soul, state: ProcessState, place: str) -> SituationContext:
     )
 
 
-_EVERY_S: Final = 1800.0
+VISITS_EVERY_S: Final = 1800.0
+"""Seconds between two sweeps of a soul's visits."""
 
 
-@dataclass(frozen=True, slots=True)
-class VisitSweep:
-    """The sweep of one soul's visits. `on_due` is called when there is work.
+async def sweep_visits(services: CycleServices, on_due: Callable[[], None], silent_ms: int) -> None:
+    """End the visits that are silent for so long, and queue all pending looks. Raises StoreError.
 
-    With a `tick_budget` the soul thinks about the visits that end.
+    `on_due` is called when there is work. A soul that thinks by itself thinks about the visits that end.
     """
-
-    visits: EndedVisits
-    unread: UnreadWords
-    soul: Callable[[], Soul]
-    tick_budget: Callable[[Soul], TickBudget | None]
-    on_due: Callable[[], None]
-
-    async def run(self, clock: Clock, silent_ms: int) -> None:
-        """Look every half hour until cancelled. Raises StoreError."""
-        while True:
-            await self.once(silent_ms)
-            await clock.sleep(_EVERY_S)
-
-    async def once(self, silent_ms: int) -> None:
-        """End the visits that are silent for so long, and queue all pending looks. Raises StoreError."""
-        soul = self.soul()
-        wakes = self.tick_budget(soul) is not None
-        for name in AFTER_A_VISIT:
-            if name in soul.subprocesses and await self.visits.sweep(silent_ms, name, wakes=wakes):
-                self.on_due()
-        if LEARNS_OF_PEOPLE in soul.subprocesses and await self.unread.sweep(soul.notes.min_interactions):
-            self.on_due()
+    soul, store, wakes = services.soul(), services.store, services.thinks_by_itself
+    for name in AFTER_A_VISIT:
+        if name in soul.subprocesses and await store.ended_visits.sweep(silent_ms, name, wakes=wakes):
+            on_due()
+    if LEARNS_OF_PEOPLE in soul.subprocesses and await store.unread_words.sweep(soul.notes.min_interactions):
+        on_due()

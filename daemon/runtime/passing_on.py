@@ -42,7 +42,7 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
     if (by_binding := _ABOUT_BINDING.get(str(newest.params.get(NEWS_PARAM)))) is not None:
         return await by_binding(cycle)
     effect = _decided(cycle) if newest.modality is Modality.DECISION else await _said(cycle)
-    delivery = await services.commits.commit(effect)
+    delivery = await services.store.commits.commit(effect)
     tell_others(cycle, effect)
     services.emit("sessions.passed_on", trace=cycle.trace_id, news=str(newest.params.get(NEWS_PARAM, "decision")))
     return delivery
@@ -111,6 +111,6 @@ def _owner(cycle: Cycle, session: CodeSession | None) -> str:
 async def _turn(cycle: Cycle, question: SharedMessage, answer: str, session: CodeSession | None) -> Turn:
     """Return the session's answer as the session's turn: it is fenced in prompts, and no evidence about people."""
     author = KeyOwner(session.key if session else "").author
-    paused = await cycle.services.standing.paused([question.behalf, question.owner, author])
+    paused = await cycle.services.store.standing.paused([question.behalf, question.owner, author])
     name = f"{_owner(cycle, session)}'s session {question.called}".strip()
     return Turn(Speaks.SESSION, author, name, cycle.newest.ts, answer, passing=bool(paused))

@@ -26,7 +26,7 @@ async def room_for_promises(cycle: Cycle, soul: Soul) -> int | None:
     goes_on = where.posted_in or newest.place is Place.DM
     if not (theirs and goes_on and cycle.channel.offers(where).unasked):
         return None
-    return max(0, MOST_PROMISED - await services.minds.promises_to(where.soul, where.workspace, newest.author))
+    return max(0, MOST_PROMISED - await services.store.minds.promises_to(where.soul, where.workspace, newest.author))
 
 
 def tell_of_promises(cycle: Cycle, motor: Motor) -> None:
@@ -58,7 +58,7 @@ async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
     """
     if not cycle.is_tick or PROMISED not in cycle.newest.params:
         return "", ()
-    cycle.at_hand = await cycle.services.minds.at_hand(cycle.claim.conversation, cycle.readers)
+    cycle.at_hand = await cycle.services.store.minds.at_hand(cycle.claim.conversation, cycle.readers)
     say, soul = fallback_text(cycle.words, due_promises(cycle.newest, cycle.at_hand)), cycle.soul
     said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, kind=TurnKind.APOLOGY)
     return say, (said,) if say else ()

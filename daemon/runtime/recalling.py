@@ -29,6 +29,7 @@ from daemon.mind.recall.mood import status_of, with_linked, with_shared
 from daemon.mind.recall.visit import Visit, visit_of
 from daemon.mind.reply_rules import is_alarming
 from daemon.mind.thought_input import seeing
+from daemon.processes.wishes import WISHES
 from daemon.runtime.abilities import abilities, for_prompt, look_again, look_up
 from daemon.runtime.away import silence_of
 from daemon.runtime.cycle_state import Cycle
@@ -65,7 +66,7 @@ async def follow_links(cycle: Cycle, memory: WorkingMemory) -> WorkingMemory:
 async def _without_forgotten(cycle: Cycle, one: LinkedMessages) -> LinkedMessages:
     """Drop the words of forgotten people, and then also the soul's own, which may repeat them."""
     said = [(message.author, message.ts) for message in one.messages if not message.own]
-    forgotten = await cycle.services.standing.forgotten(said)
+    forgotten = await cycle.services.store.standing.forgotten(said)
 
     def stays(message: ThreadMessage) -> bool:
         return not (message.own or (message.author, message.ts) in forgotten)
@@ -165,7 +166,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         cite=cycle.hosts.learn,
         readers=cycle.heard_by,
         emit=services.emit,
-        wishes=services.wishes,
+        wishes=WISHES,
         paused=cycle.newest.author in cycle.paused,
         shared_keys=shared_keys(cycle, soul),
         require_shareable=partial(require_shareable, cycle),
@@ -201,14 +202,14 @@ async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Tra
     visit = visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms)
     if visit.begins or soul.mind != "cycle":
         return visit
-    return replace(visit, begun_ms=await cycle.services.episodes.begun_ms(cycle.claim.conversation))
+    return replace(visit, begun_ms=await cycle.services.store.episodes.begun_ms(cycle.claim.conversation))
 
 
 async def _is_on_alert(cycle: Cycle) -> bool:
     """Return whether the last feeling in this visit puts the soul on the alert. Raises StoreError."""
     services = cycle.services
     since = services.clock.now_ms() - services.timing.visit_timeout_ms
-    return is_alarming(await services.qualia.newest(cycle.claim.conversation, since))
+    return is_alarming(await services.store.qualia.newest(cycle.claim.conversation, since))
 
 
 async def _known(
@@ -224,7 +225,7 @@ async def _known(
             group.create_task(cycle.services.surfacing.expect("\n".join(said).strip()))
         people, own = group.create_task(_people(cycle)), group.create_task(_own_state(cycle, soul, thoughts))
         visits = group.create_task(_visits_before(cycle))
-        held = await cycle.services.minds.at_hand(here, cycle.readers, speaking)
+        held = await cycle.services.store.minds.at_hand(here, cycle.readers, speaking)
     cycle.at_hand = at_hand = replace(held, expected=held.expected.after(here, events_of(cycle.perceptions)))
     who, own_state = people.result(), own.result()
     return RecalledFacts(cycle.readers, who, own_state, thread, aside, *visits.result(), thoughts, at_hand)
@@ -233,12 +234,12 @@ async def _known(
 async def _last_thoughts(cycle: Cycle, soul: Soul) -> LastThoughts:
     if soul.mind != "cycle":
         return NO_THOUGHTS
-    return await cycle.services.stream.last(cycle.claim.conversation, cycle.readers)
+    return await cycle.services.store.stream.last(cycle.claim.conversation, cycle.readers)
 
 
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
     people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
-    models, claim = cycle.services.user_models, cycle.claim
+    models, claim = cycle.services.store.user_models, cycle.claim
     known = [person for person in list(people)[:_KNOWN_PEOPLE] if person not in cycle.paused]
     return {person: await models.known(person, cycle.readers, claim.conversation) for person in known}
 
@@ -252,7 +253,7 @@ async def _own_state(cycle: Cycle, soul: Soul, thoughts: LastThoughts) -> SoulSt
     audience = cycle.readers.audience
     if audience not in cycle.readers.may_know(cycle.claim.conversation.workspace):
         return None
-    state = await cycle.services.soul_states.known(audience, cycle.claim.conversation)
+    state = await cycle.services.store.soul_states.known(audience, cycle.claim.conversation)
     if state is None or soul.mind != "cycle":
         return state
     felt = state.felt_quality if state.felt_by in thoughts.ids else ""
@@ -267,7 +268,7 @@ async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[JournalEntr
     conversation, readers = cycle.claim.conversation, cycle.readers
     if cycle.paused or not readers.members_only:
         return NOTHING_LEFT, ()
-    episodes = cycle.services.episodes
+    episodes = cycle.services.store.episodes
     left = await episodes.in_mind(conversation, readers.audience)
     # The journal is one for all that was said to an audience; `apart` hears what was said here alone.
     return left, () if readers.apart else await episodes.journal(conversation, readers, _JOURNAL)
@@ -276,7 +277,7 @@ async def _visits_before(cycle: Cycle) -> tuple[WorkflowState, tuple[JournalEntr
 async def _find_zone(cycle: Cycle) -> None:
     if not cycle.messages or cycle.newest.zone:
         return
-    zone = await cycle.services.zones.zone_of(cycle.newest.author)
+    zone = await cycle.services.store.zones.zone_of(cycle.newest.author)
     newest = cycle.messages[-1]
     cycle.messages = (*cycle.messages[:-1], replace(newest, perception=replace(newest.perception, zone=zone)))
 
@@ -289,7 +290,7 @@ async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMe
     """
     first = transcript.turns[0].ts if transcript.turns else cycle.perceptions[0].ts
     thread = await cycle.channel.thread_before(replace(cycle.perceptions[0], ts=first), THREAD_MESSAGES_READ)
-    forgotten = await cycle.services.standing.forgotten([(one.author, one.ts) for one in thread if not one.own])
+    forgotten = await cycle.services.store.standing.forgotten([(one.author, one.ts) for one in thread if not one.own])
     return tuple(one for one in thread if not forgotten or not (one.own or (one.author, one.ts) in forgotten))
 
 

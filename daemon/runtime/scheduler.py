@@ -21,15 +21,14 @@ from daemon.core.timetable import MINUTE_MS
 from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.queues.alarms import Addressee, Alarm, Alarms
 from daemon.memory.queues.approvals import Approvals, NewApproval
-from daemon.memory.queues.awakenings import Awakenings
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.invitations import InvitationAskedFor
 from daemon.memory.records import Delivery, Dismissal, Speaks
 from daemon.mind.motor import Motor
 from daemon.mind.process import Interrupted, ProcessContext
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle
 from daemon.shared.asking import SessionQuestions
-from daemon.soul import Soul
 
 POLL = 2.0
 """Seconds between two looks for work that another process scheduled."""
@@ -161,17 +160,16 @@ class AlarmWatch:
         self._on_due = on_due
         self._watching_since = clock.monotonic()
 
-    async def run(self) -> None:
-        """Look until cancelled. Raises StoreError."""
-        while True:
-            began_ms, watched_s = self._clock.now_ms(), self._clock.monotonic() - self._watching_since
-            await self._see([name for source in self._sources for name in await self._seen_by(source)])
-            async with self._turn() as wait:
-                if not wait:
-                    await self._tell()
-                    if watched_s * 1000 >= QUIET_MS:
-                        await self._heal(began_ms)
-            await self._clock.sleep(min(EVERY_S, wait or EVERY_S))
+    async def look(self) -> float:
+        """Look once, and return the seconds until the next look. Raises StoreError."""
+        began_ms, watched_s = self._clock.now_ms(), self._clock.monotonic() - self._watching_since
+        await self._see([name for source in self._sources for name in await self._seen_by(source)])
+        async with self._turn() as wait:
+            if not wait:
+                await self._tell()
+                if watched_s * 1000 >= QUIET_MS:
+                    await self._heal(began_ms)
+        return min(EVERY_S, wait or EVERY_S)
 
     async def _seen_by(self, source: AlarmSource) -> Sequence[str]:
         """Return the alarms of one source. A source that fails does not hide the others."""
@@ -239,35 +237,21 @@ AWAKENING_EVERY_S: Final = 30.0
 
 
 class Awakener:
-    """The awakener of one soul. `may_tick`: the soul thinks by itself. `on_due` is called when it should awaken."""
+    """The awakener of one soul. `on_due` is called when it should awaken."""
 
-    def __init__(
-        self,
-        awakenings: Awakenings,
-        soul: Callable[[], Soul],
-        may_tick: Callable[[], bool],
-        clock: Clock,
-        on_due: Callable[[], None],
-    ) -> None:
-        self._awakenings = awakenings
-        self._soul = soul
-        self._may_tick = may_tick
-        self._clock = clock
+    def __init__(self, services: CycleServices, on_due: Callable[[], None]) -> None:
+        self._services = services
         self._on_due = on_due
         self._started = False
 
-    async def run(self) -> None:
-        """Look until cancelled. Raises StoreError."""
-        while True:
-            await self._look()
-            await self._clock.sleep(AWAKENING_EVERY_S)
-
-    async def _look(self) -> None:
-        thinks, begun = self._may_tick(), await self._awakenings.is_begun()
+    async def look(self) -> None:
+        """Begin the awakening, or note that the soul is awake. Raises StoreError."""
+        services, awakenings = self._services, self._services.store.awakenings
+        thinks, begun = services.thinks_by_itself, await awakenings.is_begun()
         first, self._started = not self._started, True
         if begun:
-            await (self._awakenings.resume() if first and thinks else self._awakenings.note(thinks=thinks))
-        elif thinks and self._soul().awakening and await self._awakenings.begin():
+            await (awakenings.resume() if first and thinks else awakenings.note(thinks=thinks))
+        elif thinks and services.soul().awakening and await awakenings.begin():
             self._on_due()
 
 
@@ -283,7 +267,7 @@ async def why_silent(cycle: Cycle, *, promised: bool) -> WhySilent:
     if not cycle.speaks_first:
         return "not_invited"
     where, quiet, invited = cycle.claim.conversation, services.quiet_hours, promised or not cycle.is_tick
-    return await services.minds.must_be_silent(where, newest.author, quiet, promised=invited)
+    return await services.store.minds.must_be_silent(where, newest.author, quiet, promised=invited)
 
 
 async def waits_for_the_day(cycle: Cycle) -> bool:
@@ -317,7 +301,7 @@ async def ask_for_invitation(cycle: Cycle, context: ProcessContext, motor: Motor
     if not _may_ask(cycle, context, motor):
         return
     now = cycle.services.clock.now_ms()
-    found = await cycle.services.minds.invitation_of(cycle.claim.conversation, cycle.newest.author)
+    found = await cycle.services.store.minds.invitation_of(cycle.claim.conversation, cycle.newest.author)
     if found.asked or found.state != "unasked" or now < found.until_ms:
         return
     motor.show_below(cycle.words.say("may_i_follow_up"))

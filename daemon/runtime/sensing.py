@@ -160,9 +160,9 @@ async def what_is_shared(cycle: Cycle, soul: Soul) -> _Shared:
     keys, where = shared_keys(cycle, soul), cycle.claim.conversation
     heard = cycle.readers.may_know(where.workspace)
     try:
-        found = await cycle.services.contexts.these(keys) if keys else []
+        found = await cycle.services.store.contexts.these(keys) if keys else []
         sent = await cycle.services.notes.sent_from(where)
-        events = await cycle.services.events.lately(where)
+        events = await cycle.services.store.events.lately(where)
     except DaemonError as error:
         cycle.services.emit("contexts.failed", trace=cycle.trace_id, error=error)
         return [], [], ()
@@ -249,13 +249,13 @@ async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
 
 def shared_keys(cycle: Cycle, soul: Soul) -> tuple[str, ...]:
     """Return the keys that a soul knows of: those of the settings and its own."""
-    return tuple(dict.fromkeys((*cycle.services.shared_keys, *soul.shared_contexts)))
+    return tuple(dict.fromkeys((*cycle.services.settings.shared_contexts, *soul.shared_contexts)))
 
 
 async def require_shareable(cycle: Cycle, key: str, change: Change) -> None:
     """Raise ContextRefused if the commit would now refuse a change of what is shared, and StoreError."""
     writer = Writer(cycle.claim.conversation.soul, cycle.claim.audience)
-    await cycle.services.contexts.require_allowed(key, change, writer)
+    await cycle.services.store.contexts.require_allowed(key, change, writer)
 
 
 def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:

@@ -71,7 +71,7 @@ async def watch_for_stop(cycle: Cycle) -> None:
     """Read memory.db at each news of the conversation, until cancelled. Raises Stopped."""
     while True:
         try:
-            stopped = await cycle.services.conversations.stopped_messages(cycle.claim.conversation)
+            stopped = await cycle.services.store.conversations.stopped_messages(cycle.claim.conversation)
         except StoreError as error:
             cycle.services.emit("store.failed", reason=error.message, hint=error.hint)
             stopped = frozenset()
@@ -90,12 +90,12 @@ async def end_stopped(cycle: Cycle, outcome: str = "") -> Delivery | None:
     `outcome` reports on an action that had been allowed. Raises StoreError and LostLease.
     """
     services = cycle.services
-    stopped = await services.conversations.stopped_messages(cycle.claim.conversation)
+    stopped = await services.store.conversations.stopped_messages(cycle.claim.conversation)
     cycle.messages = tuple(one for one in cycle.messages if one.id in stopped) or cycle.messages
     shown = cycle.speech.shown.strip() if cycle.speech is not None else ""
     text = f"_{_last_words(cycle, begun=bool(shown))}_{outcome}" if _is_due(cycle, shown) else ""
     parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
-    delivery = await services.commits.commit(_effect(cycle, parts, shown))
+    delivery = await services.store.commits.commit(_effect(cycle, parts, shown))
     services.emit("cycle.stopped", conversation=str(cycle.claim.conversation), trace=cycle.trace_id)
     return delivery
 

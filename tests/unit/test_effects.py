@@ -66,7 +66,7 @@ def effect(
         channels=HERE,
         clock=clock,
         timing=timing,
-        link_hosts=(),
+        settings=SimpleNamespace(link_hosts=()),
         soul=lambda: who,
         tick_budget=lambda _: None,
         quiet_hours=NEVER_QUIET,
@@ -177,7 +177,11 @@ def test_the_replys_checks_its_number_and_the_budget_decide_which_jobs_are_enque
 def test_a_conversation_hears_of_each_message_that_grew_too_old_and_of_none_twice() -> None:
     gate = Triage(cast("Admit", None), FakeClock(), Events(), stale_after=1_800)
     given = SimpleNamespace(
-        channels=HERE, clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
+        channels=HERE,
+        clock=FakeClock(start_ms=NOW_MS),
+        triage=gate,
+        soul=lambda: SOUL,
+        settings=SimpleNamespace(link_hosts=()),
     )
     told_ms = NOW_MS - 900_000
     for written_ms, tells in ((told_ms - 1_800_001, False), (told_ms - 1_799_999, True)):

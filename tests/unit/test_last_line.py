@@ -327,7 +327,7 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
         raise error
 
     monkeypatch.setattr("daemon.memory.database.backup.newest_copy", fail_at_once)
-    monkeypatch.setattr("daemon.app.side_calls.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
+    monkeypatch.setattr("daemon.app.lanes.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
     monkeypatch.setattr(intention_rows, "store_internal_event", _raise(error))
     monkeypatch.setattr(approvals, "close_question", _raise(error))
     async with sickbed(tmp_path, error) as bed:

@@ -125,7 +125,7 @@ async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Asked
     room = await services.capabilities.find_room(session.person)
     words = services.soul().words_in(await services.channels.main.language_of(session.person))
     link = await cycle.channel.permalink(where, where.thread) if where.thread else ""
-    hosts = KnownHosts(services.link_hosts)
+    hosts = KnownHosts(services.settings.link_hosts)
     hosts.learn(link)
     place = words.say(WHERE_ASKED.get(newest.place, "place_elsewhere"))
     asks = words.say("bound_may_all" if everybody else "bound_may", session=session.name, where=place)
@@ -162,7 +162,7 @@ async def pair(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     else:
         effect = await _typed(cycle, phrase.words)
     await cycle.require_same_readers()
-    delivery = await services.commits.commit(effect)
+    delivery = await services.store.commits.commit(effect)
     services.news.tell()  # wakes the machine that waits
     services.emit("pairing.heard", command=Command.PAIR, trace=cycle.trace_id)
     return delivery
@@ -170,7 +170,7 @@ async def pair(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 
 async def _typed(cycle: Cycle, code: str) -> CycleEffect:
     services, newest = cycle.services, cycle.newest
-    weighed = await services.pairings.weigh(code, newest.author)
+    weighed = await services.store.pairings.weigh(code, newest.author)
     if newest.place is not Place.DM:
         return _effect(cycle, cycle.words.say("pair_in_dm"), CodeTyped(code, weighed, ""))
     if weighed.typed is not Typed.RIGHT or weighed.pairing is None:
@@ -192,7 +192,7 @@ async def _decided(cycle: Cycle) -> CycleEffect:
     """Give a machine the rights of the button that the person pressed. Any other decision gives none."""
     newest, say = cycle.newest, cycle.words.say
     approval = str(newest.params["approval"])
-    found = await cycle.services.pairings.asked_by(approval)
+    found = await cycle.services.store.pairings.asked_by(approval)
     if newest.params.get("expired"):
         return _effect(cycle, "")
     if found is None or found.person != newest.author:

@@ -45,14 +45,14 @@ async def unasked_section(cycle: Cycle) -> HomeSection:
     if services.tick_budget(cycle.soul) is None:
         return HomeSection(say("home_unasked"), ())
     where = cycle.claim.conversation
-    promised = await services.minds.promises_open(where.soul, where.workspace, newest.author)
+    promised = await services.store.minds.promises_open(where.soul, where.workspace, newest.author)
     lines = [say("home_promised", what=in_short(one.goal), when=time_in(one.due_ms, newest.zone)) for one in promised]
     return HomeSection(say("home_unasked"), tuple(map(HomeItem, (await _as_it_stands(cycle), *lines))))
 
 
 async def _as_it_stands(cycle: Cycle) -> str:
     newest, services, say = cycle.newest, cycle.services, cycle.words.say
-    found = await services.minds.invitation_of(cycle.claim.conversation, newest.author)
+    found = await services.store.minds.invitation_of(cycle.claim.conversation, newest.author)
     state = state_of(found.state, found.until_ms, services.clock.now_ms())
     if state == "paused":
         return say("follow_up_is_paused", when=time_in(found.until_ms, newest.zone))

@@ -36,8 +36,8 @@ async def status_of_person(cycle: Cycle) -> str:
     soul, audience = cycle.soul, cycle.readers.audience
     state = None
     if audience in cycle.readers.may_know(cycle.claim.conversation.workspace):
-        state = await services.soul_states.known(audience, cycle.claim.conversation)
-    paused = bool(await services.standing.paused([newest.author]))
+        state = await services.store.soul_states.known(audience, cycle.claim.conversation)
+    paused = bool(await services.store.standing.paused([newest.author]))
     own = services.capabilities.own_things
     asked = tuple(one.id for one in cycle.messages)
     waiting, reminders = await own.waiting(newest.author, asked), len(await own.reminders(newest.author))

@@ -100,11 +100,11 @@ async def handle_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
     acts = () if DONE in newest.params else await _acts(cycle, phrase.words)
     turns = turns_of(cycle) if any(isinstance(one, Corrected) for one in acts) else ()
     first = int(about) if act == "page" and about.isdecimal() and len(about) < 4 else 0  # noqa: PLR2004
-    facts = await services.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
+    facts = await services.store.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
     effect = effect_of_words(cycle, (), turns)
     asker = Asker(newest.author, cycle.claim.conversation, cycle.claim.audience, newest.ts)
     acts = acts or (Shown(tuple(one.id for one in facts)),)
-    delivery = await services.commits.commit(replace(effect, acts=acts, asker=asker, rooms=cycle.readers.rooms))
+    delivery = await services.store.commits.commit(replace(effect, acts=acts, asker=asker, rooms=cycle.readers.rooms))
     if act == "key":  # wakes what waits with the key
         services.news.tell()
         services.wake()
@@ -121,7 +121,7 @@ async def _acts(cycle: Cycle, pressed: str) -> tuple[MemoryAct, ...]:
     act, _, about = pressed.partition(" ")
     author, text = cycle.newest.author, cycle.newest.content.strip()[:_LONGEST]
     if act == "wrong":
-        paused = author in await cycle.services.standing.paused([author])
+        paused = author in await cycle.services.store.standing.paused([author])
         return (Corrected(about, one_line(text)),) if text and not paused and _ID.fullmatch(about) else ()
     if act == "key" and _ID.fullmatch(about):
         return (KeysEnded((about,)),)
@@ -152,8 +152,8 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
 
 async def _known(cycle: Cycle, first: int) -> HomeSection:
     services, newest, say = cycle.services, cycle.newest, cycle.words.say
-    facts = await services.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
-    paused = newest.author in await services.standing.paused([newest.author])
+    facts = await services.store.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
+    paused = newest.author in await services.store.standing.paused([newest.author])
     first = first if first < len(facts) else 0
     items = [_fact(cycle, number, one) for number, one in enumerate(facts[first : first + _PAGE], first + 1)]
     items = items or [HomeItem(say("own_nothing"))]
@@ -194,7 +194,7 @@ async def _allowed(cycle: Cycle) -> HomeSection:
             say("home_key", machine=shortened(one_line(key.machine), 60).replace("`", "'") or "…"),
             (HomeButton(say("home_end_key"), f"key {key.id}", say("home_end_key_asks")),),
         )
-        for key in (await services.pairings.keys_of(newest.author))[:_MOST]
+        for key in (await services.store.pairings.keys_of(newest.author))[:_MOST]
     ]
     items += [
         HomeItem(say("home_allowed_once", tool=tool.replace("`", "'"), day=day_in(at, newest.zone)))
@@ -245,11 +245,11 @@ async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
             **cycle.dismissed,
             **{one.id: Dismissal("it does not introduce itself") for one in cycle.messages},
         }
-        return await services.commits.commit(effect_of_words(cycle, (), ()))
+        return await services.store.commits.commit(effect_of_words(cycle, (), ()))
     text = introduction(cycle.words, soul.display_name, await abilities(cycle), cycle.channel.offers(where).command)
     await cycle.require_same_readers()
     effect = effect_of_words(cycle, cycle.channel.split(text, where, cycle.hosts), ())
-    delivery = await services.commits.commit(replace(effect, unasked=True))
+    delivery = await services.store.commits.commit(replace(effect, unasked=True))
     services.emit("room.introduced", trace=cycle.trace_id, channel=where.channel)
     return delivery
 

@@ -170,7 +170,7 @@ async def _answer_in(cycle: Cycle, phrase: Phrase, room: _Room) -> _Answer:
     if phrase.command is Command.REMEMBER:
         return await _remember(cycle, phrase)
     newest = cycle.newest
-    own = OwnMemory(cycle.services.known, newest.author, room.readers, room.where, newest.zone, cycle.words)
+    own = OwnMemory(cycle.services.store.known, newest.author, room.readers, room.where, newest.zone, cycle.words)
     return await _answer(cycle, phrase, own)
 
 
@@ -257,7 +257,7 @@ _WITHOUT_LOOKING: Final[Mapping[Command, tuple[str, tuple[MemoryAct, ...], bool]
 async def _forget_that(cycle: Cycle, own: OwnMemory) -> _Answer:
     """Forget what was said or shown last in this talk: the message, or the fact that it asked for. Else ask which."""
     say, now = cycle.words.say, cycle.services.clock.now_ms()
-    last = await cycle.services.known.last_said(own.person, cycle.claim.conversation)
+    last = await cycle.services.store.known.last_said(own.person, cycle.claim.conversation)
     if last.is_newest and not last.is_followed:
         return _Answer(say("own_forgotten_that"), (LastForgotten(),))
     asked, before = await own.last_asked(), phrase_in(last.text)
@@ -279,7 +279,7 @@ def _forgotten(cycle: Cycle, known: Fact | Belief) -> _Answer:
 
 async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
     noted = own_words(phrase.words)
-    if noted is None or cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
+    if noted is None or cycle.newest.author in await cycle.services.store.standing.paused([cycle.newest.author]):
         return _Answer(cycle.words.say("own_remember_paused"))
     whole = len(noted.content) >= len(one_line(phrase.words).rstrip(" ."))
     return _Answer(
@@ -302,7 +302,7 @@ async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
     if not (words := one_line(phrase.words)[:_LONGEST_CORRECTION].strip()):
         return _Answer(say("own_wrong_how", number=number))
     corrected = say("own_corrected", number=number, words=words)
-    if cycle.newest.author in await cycle.services.standing.paused([cycle.newest.author]):
+    if cycle.newest.author in await cycle.services.store.standing.paused([cycle.newest.author]):
         return _Answer(say("own_wrong_paused", number=number))
     return _Answer(corrected, (Corrected(fact.id, words),), heard=True, words=words)
 
@@ -326,7 +326,7 @@ async def _forget(cycle: Cycle) -> _Answer:
             return _Answer("")
         return _Answer(say("own_not_forgotten"), (AskedToForget(waits=False),))
     spared = Spared(str(cycle.claim.conversation), newest.id)
-    in_time = newest.modality is Modality.DECISION or await services.standing.may_confirm(newest.author)
+    in_time = newest.modality is Modality.DECISION or await services.store.standing.may_confirm(newest.author)
     if not in_time and not await services.forgetting.knows(spared):
         return _Answer(say("own_forget_me"), (AskedToForget(),), asks=True)
     by_words = newest.ts if newest.modality is Modality.WORDS else ""  # the ts of a click is by our clock

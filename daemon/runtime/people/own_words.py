@@ -45,11 +45,11 @@ async def commit_shown(cycle: Cycle, effect: CycleEffect) -> Delivery | None:
     """
     services, command = cycle.services, str(cycle.newest.params.get(TYPED, ""))
     if not command or not services.channels.main.waits_for(command):
-        return await services.commits.commit(effect)
+        return await services.store.commits.commit(effect)
     shown, stored = effect.parts, replace(effect, parts=())
     if effect.approval is not None:
         shown, stored = (cycle.words.say("own_in_private"),), effect
-    delivery = await services.commits.commit(stored)
+    delivery = await services.store.commits.commit(stored)
     if shown and not await services.channels.main.answer_command(command, shown):
         services.emit("commands.unanswered", trace=cycle.trace_id)
     return delivery

@@ -17,7 +17,7 @@ from daemon.runtime.people.own_words import say
 
 async def says_what_is_unwanted(cycle: Cycle) -> bool:
     """Return whether the person may mean a promise of the soul here, or an unasked post. Else *not now* is talk."""
-    newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
+    newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.store.minds
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot:
         return False
     return (
@@ -28,7 +28,7 @@ async def says_what_is_unwanted(cycle: Cycle) -> bool:
 
 async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
     """Answer and commit. Return the first post, claimed for sending. Raises what `say` raises."""
-    newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.minds
+    newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.store.minds
     lines, acts = list[str](), list[MemoryAct]()
     if held := await minds.promised_here(where, newest.author, below := _below(cycle)):
         lines.append(cycle.words.say("promises_declined", what=named(cycle.words, held)))

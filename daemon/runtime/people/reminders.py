@@ -268,7 +268,7 @@ async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[Memo
 
 async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
     effect = effect_of_words(cycle, (), ())
-    delivery = await cycle.services.commits.commit(replace(effect, acts=(*effect.acts, *acts)))
+    delivery = await cycle.services.store.commits.commit(replace(effect, acts=(*effect.acts, *acts)))
     cycle.services.wake()
     return delivery
 
@@ -279,7 +279,7 @@ async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     now = services.clock.now_ms()
     since = due.covers_to or platform_time(due.created_ms)
     there = await cycle.channel.said_since(cycle.newest, since)
-    forgotten = await services.standing.forgotten([(one.author, one.ts) for one in there])
+    forgotten = await services.store.standing.forgotten([(one.author, one.ts) for one in there])
     said = [one for one in there if (one.author, one.ts) not in forgotten]
     if not said:
         return await _commit(cycle)
@@ -297,7 +297,7 @@ async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     turn = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, text)
     effect = effect_of_words(cycle, parts, (turn,))
     done = DigestPosted(due.id, said[-1].ts)
-    delivery = await services.commits.commit(replace(effect, acts=(*effect.acts, done)))
+    delivery = await services.store.commits.commit(replace(effect, acts=(*effect.acts, done)))
     services.emit("digest.posted", id=due.id, messages=len(said), trace=cycle.trace_id)
     return delivery
 

@@ -1,68 +1,53 @@
 """Notices that an admin read a person's words, handing a thread over, and a channel's settings."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from daemon.core.errors import NotDelivered, StoreError
-from daemon.core.initiative import QuietHours
 from daemon.core.last_line import in_short
 from daemon.core.perception import Place
 from daemon.core.phrases import Phrase
-from daemon.core.ports.channel import Room
-from daemon.core.ports.services import Clock, Emit
 from daemon.core.room_ways import ChannelSettings
 from daemon.core.sentences import Words
 from daemon.core.soul_names import shown_names, souls_named
 from daemon.core.text import one_line
 from daemon.memory.queues.handoffs import Handoff
-from daemon.memory.queues.readings_to_tell import ReadingsToTell, Telling
+from daemon.memory.queues.readings_to_tell import Telling
 from daemon.memory.queues.typed_commands import TYPED
 from daemon.memory.records import Delivery
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words
 from daemon.runtime.people.own_words import say
 from daemon.runtime.sensing import tell_others, why_not_there
 
-_EVERY_S: Final = 15.0
+TELLING_EVERY_S: Final = 15.0
+"""Seconds between two looks for a person to be told."""
+
 _AGAIN_S: Final = 600.0  # while the platform can't be asked
 _REFUSED_S: Final = 86_400.0  # after a refusal: the person left, or the soul may not write to them
 
 
-async def tell_of_readings(
-    readings: ReadingsToTell,
-    find_room: Callable[[str], Awaitable[Room]],
-    clock: Clock,
-    emit: Emit,
-    on_due: Callable[[], None],
-    *,
-    quiet: QuietHours,
-) -> None:
-    """Send a DM to people whose words an admin has read, once a day at most, until cancelled. Raises StoreError.
+async def tell_of_readings(services: CycleServices, on_due: Callable[[], None]) -> None:
+    """Send a DM to people whose words an admin has read, once a day at most. Raises StoreError.
 
     It waits until their quiet hours are over. `on_due` is called when a line waits to be sent.
     """
-    while True:
-        now, told = clock.now_ms(), False
-        for one in await readings.due():
-            if (over := quiet.over(now, one.zone)) > now:
-                await readings.wait(one, over)
-            else:
-                told |= await _tell(readings, one, find_room, emit, quiet)
-        if told:
-            on_due()
-        await clock.sleep(_EVERY_S)
+    now, readings, told = services.clock.now_ms(), services.store.readings, False
+    for one in await readings.due():
+        if (over := services.quiet_hours.over(now, one.zone)) > now:
+            await readings.wait(one, over)
+        else:
+            told |= await _tell(services, one)
+    if told:
+        on_due()
 
 
-async def _tell(
-    readings: ReadingsToTell,
-    telling: Telling,
-    find_room: Callable[[str], Awaitable[Room]],
-    emit: Emit,
-    quiet: QuietHours,
-) -> bool:
+async def _tell(services: CycleServices, telling: Telling) -> bool:
+    readings = services.store.readings
     try:
-        room = await readings.room_of(telling.person) or await find_room(telling.person)
+        room = await readings.room_of(telling.person) or await services.channels.main.find_room(telling.person)
     except StoreError:
         raise
     except NotDelivered as error:
@@ -70,9 +55,9 @@ async def _tell(
         return False
     except Exception as error:  # noqa: BLE001 - a fault of one person's DM must not affect the others
         waits = await readings.put_off(telling, _REFUSED_S)
-        emit("memory.not_told", reason=in_short(error), given_up=not waits)
+        services.emit("memory.not_told", reason=in_short(error), given_up=not waits)
         return False
-    return await readings.tell(telling, room, quiet)
+    return await readings.tell(telling, room, services.quiet_hours)
 
 
 async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
@@ -93,7 +78,7 @@ async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
     await cycle.require_same_readers()
     effect = effect_of_words(cycle, (), ())
     effect = replace(effect, handoff=Handoff(to, effect.recipient, effect.reply_to))
-    delivery = await services.commits.commit(effect)
+    delivery = await services.store.commits.commit(effect)
     tell_others(cycle, effect)
     services.emit("conversation.handed", conversation=str(cycle.claim.conversation), to=to, trace=cycle.trace_id)
     return delivery

@@ -43,7 +43,7 @@ async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
 async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
     """Commit a message to a session, with the soul's answer, empty for none. Raises as `ask_session` does."""
     services, newest = cycle.services, cycle.newest
-    cycle.paused = await services.standing.paused([newest.author])
+    cycle.paused = await services.store.standing.paused([newest.author])
     soul, turns, parts = cycle.soul, turns_of(cycle), tuple[str, ...]()
     if text:
         passing = newest.author in cycle.paused
@@ -56,7 +56,7 @@ async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
         asker=Asker(newest.author, cycle.claim.conversation, cycle.readers.audience, newest.ts),
         rooms=cycle.readers.rooms,
     )
-    delivery = await services.commits.commit(effect)
+    delivery = await services.store.commits.commit(effect)
     tell_others(cycle, effect)
     return delivery
 
@@ -177,7 +177,7 @@ async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> A
     room = await services.capabilities.find_room(session.person)
     words = services.soul().words_in(await services.channels.main.language_of(session.person))
     link = "" if newest.place is Place.DM else await cycle.channel.permalink(newest.conversation, newest.ts)
-    hosts = KnownHosts(services.link_hosts)
+    hosts = KnownHosts(services.settings.link_hosts)
     hosts.learn(link)
     lines = [
         words.say(
@@ -305,7 +305,7 @@ async def handle_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
         return await say(cycle, cycle.words.say("keys_in_slack"))
     if newest.place is not Place.DM:
         return await say(cycle, cycle.words.say("keys_in_dm"))
-    text, acts = _own_keys_answer(cycle, phrase, await services.pairings.keys_of(newest.author))
+    text, acts = _own_keys_answer(cycle, phrase, await services.store.pairings.keys_of(newest.author))
     delivery = await say(cycle, text, *acts)
     if acts:  # wakes what waits with the keys, and the threads of their sessions
         services.news.tell()
