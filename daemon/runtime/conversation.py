@@ -27,7 +27,7 @@ from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.invitations import AskedBefore
 from daemon.memory.queues.promises import TooManyPromises
 from daemon.memory.queues.stops import Stopped
-from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
+from daemon.memory.records import Claim, Delivery, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.process import Interrupts
 from daemon.runtime.away import away_note
 from daemon.runtime.cycle import run_cycle
@@ -35,6 +35,7 @@ from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, ReadersUnknown, new_trace
 from daemon.runtime.effects import LATER, apology_for, cap_words, effect_of_words, turns_of
 from daemon.runtime.passing_on import pass_on
+from daemon.runtime.people.answers import commit_answer
 from daemon.runtime.people.reminders import pause_refused
 from daemon.runtime.promises import words_for_promises
 from daemon.runtime.scheduler import WordsCame, cancel_on_message, shown_thinking, waits_for_readers, waits_for_the_day
@@ -196,8 +197,7 @@ class ConversationHandler:
     async def _skip_tick(self, cycle: Cycle, why: Skipped, error: Exception) -> Delivery | None:
         fields = {"kind": type(error).__name__, **_as_fields(error)}
         self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, **fields)
-        dismissal = Dismissal(why, alone=isinstance(error, TickBudgetMet) and error.alone)
-        cycle.dismissed = {**cycle.dismissed, **{one.id: dismissal for one in cycle.messages}}
+        cycle.dismiss(why, alone=isinstance(error, TickBudgetMet) and error.alone)
         return await self._commit_words(cycle, *await words_for_promises(cycle))
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
@@ -254,8 +254,7 @@ class ConversationHandler:
 
     async def _put_off(self, cycle: Cycle) -> Delivery | None:
         """Say, without a model call, that too many conversations of the user wait already."""
-        reason = "too many conversations of the user waited"
-        cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
+        cycle.dismiss("too many conversations of the user waited")
         self._services.emit("inbox.crowded", conversation=str(cycle.claim.conversation), author=cycle.newest.author)
         return await self._commit_words(cycle, cycle.words.say("crowded"), ())
 
@@ -265,7 +264,7 @@ class ConversationHandler:
         An approved action is reported as not done if its approver may not be answered, or it is too old.
         """
         if (paused := await pause_refused(cycle)) is not None:
-            return paused.delivery
+            return await commit_answer(cycle, paused)
         is_gone = cycle.claim.draft is not None and away_note(cycle) is None
         gone = f"_{cycle.words.say('gone')}_" if is_gone else ""
         outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]
@@ -304,8 +303,7 @@ class ConversationHandler:
         """
         newest, words = cycle.newest, cycle.words
         if newest.asks_nothing:
-            reason = "breaker" if cycle.is_tick else why
-            cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
+            cycle.dismiss("breaker" if cycle.is_tick else why)
             return await self._commit_words(cycle, *await words_for_promises(cycle))
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
         say = f"{sorry}{due}{await self._approval_outcome(newest)}".strip()

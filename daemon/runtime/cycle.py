@@ -18,6 +18,7 @@ from daemon.processes import PROCESSES
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import ShownSpeech, Thinking, effect_of_cycle, newer_than, shown_solving
+from daemon.runtime.people.answers import commit_answer
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.reminders import bring_up_apart
 from daemon.runtime.people.sessions import say_to_session
@@ -38,12 +39,12 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     Nothing is stored then.
     """
     services = cycle.services
-    if (brought_up := await bring_up_apart(cycle)) is not None:
-        return brought_up.delivery
+    if (answer := await bring_up_apart(cycle)) is not None:
+        return await commit_answer(cycle, answer)
     if (phrase := await phrase_of(cycle)) is not None:
         return await obey(cycle, phrase)
     if cycle.for_session is not None:
-        return await say_to_session(cycle, cycle.for_session)
+        return await commit_answer(cycle, await say_to_session(cycle, cycle.for_session))
     soul = cycle.soul
     cycle.paused = await services.store.standing.paused([one.author for one in cycle.perceptions])
     transcript = await services.store.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))

@@ -148,6 +148,11 @@ class Cycle:
         bound = self.claim.bound
         return bound if bound is not None and bound.takes(self.newest) else None
 
+    def dismiss(self, reason: str, *, alone: bool = False) -> None:
+        """Dismiss all messages that are to be answered."""
+        dismissal = Dismissal(reason, alone=alone)
+        self.dismissed = {**self.dismissed, **{one.id: dismissal for one in self.messages}}
+
     async def show(self, task: Task) -> None:
         """Show people a piece of work before the answer, where the reply streams."""
         if self.speech is not None:

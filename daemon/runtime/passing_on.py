@@ -12,10 +12,11 @@ from daemon.core.sessions import CodeSession, KeyOwner
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.ended_visits import SessionAnswered
 from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.records import Delivery, Dismissal, Speaks, Turn
+from daemon.memory.records import Delivery, Speaks, Turn
 from daemon.memory.shared.question_acts import BINDS, Decided, DecidedToBind
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words
+from daemon.runtime.people.answers import commit_answer
 from daemon.runtime.people.binding import ask_to_bind, bind_as_allowed
 from daemon.runtime.sensing import tell_others
 
@@ -40,7 +41,7 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
     if newest.modality is not Modality.DECISION:
         cycle.require_known_readers()
     if (by_binding := _ABOUT_BINDING.get(str(newest.params.get(NEWS_PARAM)))) is not None:
-        return await by_binding(cycle)
+        return await commit_answer(cycle, await by_binding(cycle))
     effect = _decided(cycle) if newest.modality is Modality.DECISION else await _said(cycle)
     delivery = await services.store.commits.commit(effect)
     tell_others(cycle, effect)
@@ -63,7 +64,7 @@ async def _said(cycle: Cycle) -> CycleEffect:
         return effect_of_words(cycle, (), ())
     question, answer, session = found
     if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):
-        cycle.dismissed = {one.id: Dismissal("its thread is bound no more") for one in cycle.messages}
+        cycle.dismiss("its thread is bound no more")
         return effect_of_words(cycle, (), ())
     text, turns = _text(cycle, question, answer, session), tuple[Turn, ...]()
     if answer and _may_hear(cycle, question):

@@ -23,7 +23,7 @@ from daemon.memory.queues.alarms import Addressee, Alarm, Alarms
 from daemon.memory.queues.approvals import Approvals, NewApproval
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.invitations import InvitationAskedFor
-from daemon.memory.records import Delivery, Dismissal, Speaks
+from daemon.memory.records import Delivery, Speaks
 from daemon.mind.motor import Motor
 from daemon.mind.process import Interrupted, ProcessContext
 from daemon.runtime.cycle_services import CycleServices
@@ -277,7 +277,7 @@ async def waits_for_the_day(cycle: Cycle) -> bool:
     """
     if not cycle.is_tick or await why_silent(cycle, promised=bool(cycle.newest.params.get(PROMISED))) != "quiet":
         return False
-    cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("quiet") for one in cycle.messages}}
+    cycle.dismiss("quiet")
     return True
 
 
@@ -289,7 +289,7 @@ def waits_for_readers(cycle: Cycle) -> bool:
     if not cycle.is_tick or not (cycle.readers.unproven or cycle.readers.rooms_unproven):
         return False
     cycle.services.emit("tick.skipped", trace=cycle.trace_id, why="breaker", reason="it is not known who reads there")
-    cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal("breaker") for one in cycle.messages}}
+    cycle.dismiss("breaker")
     return True
 
 

@@ -19,9 +19,12 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import KnownPicture, SentFile
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.own_reminders import ReminderCancelled, ReminderMoved, ReminderPaused, ReminderResumed
 from daemon.memory.records import Dismissal, Speaks
 from daemon.memory.shared.contexts import Change
+from daemon.memory.shared.keys import KeysEnded
 from daemon.memory.shared.messages import SaidToSoul, SentNote
+from daemon.memory.shared.pairings import CodeTyped, MachineDecided
 from daemon.memory.shared.question_acts import AskedToBind, Decided, DecidedToBind, PutToSession
 from daemon.mind.thought_input import with_files
 from daemon.runtime.cycle_state import Cycle
@@ -258,10 +261,19 @@ async def require_shareable(cycle: Cycle, key: str, change: Change) -> None:
     await cycle.services.store.contexts.require_allowed(key, change, writer)
 
 
+_NEWS: Final = (PutToSession, Decided, AskedToBind, DecidedToBind, KeysEnded, CodeTyped, MachineDecided)
+"""The acts for which a session or a machine may wait."""
+
+_WORK: Final = (
+    *(PutToSession, Decided, AskedToBind, DecidedToBind, SentNote, SaidToSoul, KeysEnded),
+    *(ReminderCancelled, ReminderMoved, ReminderResumed, ReminderPaused),
+)
+"""The acts after which a conversation may have work."""
+
+
 def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:
-    """Notify those who wait, after the commit of notes, of a handoff, or if shared data has `changed`."""
-    asks = any(isinstance(act, PutToSession | Decided | AskedToBind | DecidedToBind) for act in effect.acts)
-    if changed or asks:  # a session may wait for it
+    """Notify those who wait, after the commit of acts, of a handoff, or if shared data has `changed`."""
+    if changed or any(isinstance(act, _NEWS) for act in effect.acts):
         cycle.services.news.tell()
-    if asks or effect.handoff is not None or any(isinstance(act, SentNote | SaidToSoul) for act in effect.acts):
+    if effect.handoff is not None or any(isinstance(act, _WORK) for act in effect.acts):
         cycle.services.wake()

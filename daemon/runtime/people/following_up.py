@@ -1,34 +1,32 @@
 """Obeys *follow up on*, *off* and *status*: a person says whether the soul may write to them unasked."""
 
 from daemon.core.initiative import state_of
-from daemon.core.perception import Modality, Place
+from daemon.core.perception import Modality
 from daemon.core.phrase_words import time_in
 from daemon.core.phrases import Command, Phrase
 from daemon.core.settings_place import HomeItem, HomeSection
 from daemon.memory.queues.invitations import How, Invited
-from daemon.memory.records import Delivery, Speaks
+from daemon.memory.records import Speaks
 from daemon.mind.motor import in_short
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.own_words import say
+from daemon.runtime.people.answers import Answer, in_dm, phrase
 
 
-async def handle_following_up(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit. Return the first post, claimed for sending. Raises what `say` raises."""
-    newest, services, where = cycle.newest, cycle.services, cycle.claim.conversation
-    soul, how = cycle.soul, how_decided(cycle)
+@phrase(Command.FOLLOW_UP_ON, Command.FOLLOW_UP_OFF, Command.FOLLOW_UP_STATUS)
+async def handle_following_up(cycle: Cycle, phrase: Phrase) -> Answer:
+    newest, where, say, how = cycle.newest, cycle.claim.conversation, cycle.words.say, how_decided(cycle)
     if how is None:
-        return await say(cycle, "")
+        return Answer()
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot or not cycle.channel.offers(where).unasked:
-        return await say(cycle, cycle.words.say("follow_up_not_here"))
+        return Answer(say("follow_up_not_here"))
     if phrase.command is Command.FOLLOW_UP_OFF:
-        return await say(cycle, cycle.words.say("follow_up_off"), Invited(invited=False, how=how))
-    if services.tick_budget(soul) is None:
-        return await say(cycle, cycle.words.say("follow_up_never"))
+        return Answer(say("follow_up_off"), (Invited(invited=False, how=how),))
+    if cycle.services.tick_budget(cycle.soul) is None:
+        return Answer(say("follow_up_never"))
     if phrase.command is Command.FOLLOW_UP_ON:
-        alone = newest.place is Place.DM
-        sentence = "follow_up_on" if alone else "follow_up_in_dm"
-        return await say(cycle, cycle.words.say(sentence), Invited(invited=True, how=how))
-    return await say(cycle, await _as_it_stands(cycle))
+        sentence = "follow_up_on" if in_dm(cycle) else "follow_up_in_dm"
+        return Answer(say(sentence), (Invited(invited=True, how=how),))
+    return Answer(await _as_it_stands(cycle))
 
 
 def how_decided(cycle: Cycle) -> How | None:

@@ -1,33 +1,41 @@
-"""Answers *help* and *status* without a model, from what holds for this person here and now."""
+"""Answers *help*, *status* and *stop* without a model, from what holds for this person here and now."""
 
 from typing import Final
 
-from daemon.core.phrases import USAGE, Phrase
+from daemon.core.phrases import USAGE, Command, Phrase
 from daemon.core.text import one_line, shortened
-from daemon.memory.records import Delivery
+from daemon.memory.queues.typed_commands import STOPS
 from daemon.mind.recall.mood import current_mood
 from daemon.runtime.abilities import abilities
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.own_words import say
+from daemon.runtime.people.answers import phrase
 
 _LONGEST_WORDS: Final = 60
 
 
-async def show_help(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Say what the soul can do, and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
-    """
-    words, services = cycle.words, cycle.services
+@phrase(Command.HELP, names_sessions=True)
+async def show_help(cycle: Cycle, phrase: Phrase) -> str:
+    """Say what the soul can do. Raises StoreError."""
+    words = cycle.words
     lines = [words.say("help_head"), "", *(f"- {one.said(words)}" for one in await abilities(cycle))]
     if phrase.words:
         unknown = shortened(one_line(phrase.words), _LONGEST_WORDS).replace("`", "'")
         lines = [words.say("help_unknown", words=unknown), "", *lines]
+    return "\n".join((*lines, "", how_to_use(cycle)))
+
+
+def how_to_use(cycle: Cycle) -> str:
     command = cycle.channel.offers(cycle.newest.conversation).command
-    how = words.say("help_command", command=command, usage=USAGE) if command else words.say("help_words", usage=USAGE)
-    delivery = await say(cycle, "\n".join((*lines, "", how)))
-    services.emit("help.asked", trace=cycle.trace_id, unknown=bool(phrase.words))
-    return delivery
+    say = cycle.words.say
+    return say("help_command", command=command, usage=USAGE) if command else say("help_words", usage=USAGE)
+
+
+@phrase(Command.STOP)
+async def tell_what_stopped(cycle: Cycle, _: Phrase) -> str:
+    count = cycle.newest.params.get(STOPS, 0)
+    if not count:
+        return cycle.words.say("stop_nothing")
+    return cycle.words.say("stop_one") if count == 1 else cycle.words.say("stop_several", count=count)
 
 
 async def status_of_person(cycle: Cycle) -> str:

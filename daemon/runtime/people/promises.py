@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from daemon.core.initiative import next_pause
 from daemon.core.phrase_words import time_in
-from daemon.core.phrases import Phrase
+from daemon.core.phrases import Command, Phrase
 from daemon.core.sentences import Words
 from daemon.memory.queues.initiatives import NotNow
 from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.promises import PromisesDeclined
-from daemon.memory.records import Delivery, Speaks
+from daemon.memory.records import Speaks
 from daemon.mind.motor import in_short
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.own_words import say
+from daemon.runtime.people.answers import Answer, phrase
 
 
 async def says_what_is_unwanted(cycle: Cycle) -> bool:
@@ -26,8 +26,8 @@ async def says_what_is_unwanted(cycle: Cycle) -> bool:
     )
 
 
-async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Answer and commit. Return the first post, claimed for sending. Raises what `say` raises."""
+@phrase(Command.NOT_NOW)
+async def decline_unasked(cycle: Cycle, _: Phrase) -> Answer:
     newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.store.minds
     lines, acts = list[str](), list[MemoryAct]()
     if held := await minds.promised_here(where, newest.author, below := _below(cycle)):
@@ -38,7 +38,7 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Delivery | None:
         until = cycle.services.clock.now_ms() + next_pause(found.pause_ms)
         lines.append(cycle.words.say("not_now_besides" if held else "not_now_paused", when=time_in(until, newest.zone)))
         acts.append(NotNow())
-    return await say(cycle, "\n".join(lines), *acts)
+    return Answer("\n".join(lines), tuple(acts))
 
 
 def _below(cycle: Cycle) -> str:

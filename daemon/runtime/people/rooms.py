@@ -1,13 +1,11 @@
 """Notices that an admin read a person's words, handing a thread over, and a channel's settings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from daemon.core.errors import NotDelivered, StoreError
 from daemon.core.last_line import in_short
-from daemon.core.perception import Place
-from daemon.core.phrases import Phrase
+from daemon.core.phrases import Command, Phrase
 from daemon.core.room_ways import ChannelSettings
 from daemon.core.sentences import Words
 from daemon.core.soul_names import shown_names, souls_named
@@ -15,12 +13,10 @@ from daemon.core.text import one_line
 from daemon.memory.queues.handoffs import Handoff
 from daemon.memory.queues.readings_to_tell import Telling
 from daemon.memory.queues.typed_commands import TYPED
-from daemon.memory.records import Delivery
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words
-from daemon.runtime.people.own_words import say
-from daemon.runtime.sensing import tell_others, why_not_there
+from daemon.runtime.people.answers import Answer, in_channel, not_in_terminal, phrase
+from daemon.runtime.sensing import why_not_there
 
 TELLING_EVERY_S: Final = 15.0
 """Seconds between two looks for a person to be told."""
@@ -60,28 +56,24 @@ async def _tell(services: CycleServices, telling: Telling) -> bool:
     return await readings.tell(telling, room, services.quiet_hours)
 
 
-async def hand_over(cycle: Cycle, name: str) -> Delivery | None:
-    """Hand the thread over, or say why not, and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, NotDelivered while the members can't be asked for, and what a commit raises.
-    """
-    services = cycle.services
-    if cycle.newest.place is Place.TERMINAL:
-        return await say(cycle, cycle.words.say("handoff_not_here"))
+@phrase(Command.HAND_OVER, needs={not_in_terminal: "handoff_not_here"})
+async def hand_over(cycle: Cycle, phrase: Phrase) -> Answer:
+    """Hand the thread over, or say why not. Raises StoreError, and NotDelivered while the members are unknown."""
+    services, name = cycle.services, phrase.words
     called = await services.notes.called()
     found = souls_named(name, called)
     if len(found) != 1 or cycle.soul.name in found:
-        return await say(cycle, _why_not(cycle, name, found, called))
+        return Answer(_why_not(cycle, name, found, called))
     [to] = found
     if why := await why_not_there(cycle, to):
-        return await say(cycle, why)
-    await cycle.require_same_readers()
-    effect = effect_of_words(cycle, (), ())
-    effect = replace(effect, handoff=Handoff(to, effect.recipient, effect.reply_to))
-    delivery = await services.store.commits.commit(effect)
-    tell_others(cycle, effect)
-    services.emit("conversation.handed", conversation=str(cycle.claim.conversation), to=to, trace=cycle.trace_id)
-    return delivery
+        return Answer(why)
+    where, newest = cycle.claim.conversation, cycle.newest
+
+    async def log() -> None:
+        services.emit("conversation.handed", conversation=str(where), to=to, trace=cycle.trace_id)
+
+    handoff = Handoff(to, newest.author, cycle.channel.reply_to(newest))
+    return Answer(more={"handoff": handoff, "rooms": frozenset()}, after=log)
 
 
 def _why_not(cycle: Cycle, name: str, found: tuple[str, ...], called: Mapping[str, str]) -> str:
@@ -95,28 +87,27 @@ def _why_not(cycle: Cycle, name: str, found: tuple[str, ...], called: Mapping[st
     return say("handoff_unknown", name=name, souls=shown_names(others, called))
 
 
-_CHANNELS = (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL)
+@phrase(Command.CHANNEL_SET)
+async def tell_way(cycle: Cycle, _: Phrase) -> str:
+    """Tell all in the channel what was set for it, and by which user."""
+    say, way = cycle.words.say, cycle.claim.way
+    name = one_line(cycle.newest.name).replace("`", "'") or "…"
+    head = say("room_cleared" if way.is_plain else "room_set", name=name)
+    return "\n".join((head, *described(way, cycle.words)))
 
 
-async def tell_way(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Tell all in the channel what was set for it, and by which user. Raises what `say` raises."""
-    say_as, way, newest = cycle.words.say, cycle.claim.way, cycle.newest
-    name = one_line(newest.name).replace("`", "'") or "…"
-    head = say_as("room_cleared" if way.is_plain else "room_set", name=name)
-    return await say(cycle, "\n".join((head, *described(way, cycle.words))))
-
-
-async def show_way(cycle: Cycle, _: Phrase) -> Delivery | None:
+@phrase(Command.CHANNEL)
+async def show_way(cycle: Cycle, _: Phrase) -> str:
     """Show the channel's settings, and how to change them. A slash command has opened the form instead."""
-    say_as, way = cycle.words.say, cycle.claim.way
+    say, way = cycle.words.say, cycle.claim.way
     if TYPED in cycle.newest.params:
-        return await say(cycle, "")
-    if cycle.newest.place not in _CHANNELS:
-        return await say(cycle, say_as("room_is_none"))
+        return ""
+    if not in_channel(cycle):
+        return say("room_is_none")
     command = cycle.channel.offers(cycle.claim.conversation).command
-    head = say_as("room_nothing" if way.is_plain else "room_holds")
-    how = (say_as("room_how", command=command),) if command else ()
-    return await say(cycle, "\n".join((head, *described(way, cycle.words), *how)))
+    head = say("room_nothing" if way.is_plain else "room_holds")
+    how = (say("room_how", command=command),) if command else ()
+    return "\n".join((head, *described(way, cycle.words), *how))
 
 
 def described(way: ChannelSettings, words: Words) -> list[str]:

@@ -15,50 +15,39 @@ from daemon.core.sessions import CodeSession, Visibility, key_of
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import KnownHosts, numbered, shortened
 from daemon.ism.permission import SHOWN_CAP, code_block, plain_sight
-from daemon.memory.queues.memory_acts import Asker, MemoryAct
-from daemon.memory.records import Delivery, Speaks, Turn
+from daemon.memory.records import Speaks, Turn
 from daemon.memory.shared.keys import KeysEnded, OwnKey
 from daemon.memory.shared.question_acts import AskedOwner, PutToSession, Unbound
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.effects import turns_of
+from daemon.runtime.people.answers import Answer, before_members, in_dm, in_slack, phrase
 from daemon.runtime.people.own_memory import day_in
-from daemon.runtime.people.own_words import say
-from daemon.runtime.sensing import tell_others
 from daemon.shared.asking import is_near, nearest
 from daemon.shared.who_works import is_of, listed, listed_of
 
 _LONGEST_NAME: Final = 60
 
 
-async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit. Return the first post, claimed for sending.
+@phrase(Command.ASK, Command.HAND, names_sessions=True)
+async def ask_session(cycle: Cycle, phrase: Phrase) -> Answer:
+    """Put a message to a session.
 
     Only the owner's own words in Slack need no permission. A token or key proves a machine, never a person's will.
-    Raises StoreError, LostLease, and ReadersChanged if the readers or the session changed.
+    Raises StoreError.
     """
     text, act = await _put(cycle, phrase)
-    return await say(cycle, text) if act is None else await put(cycle, text, act)
+    return Answer(text) if act is None else await _put_with(cycle, text, act)
 
 
-async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
-    """Commit a message to a session, with the soul's answer, empty for none. Raises as `ask_session` does."""
-    services, newest = cycle.services, cycle.newest
-    cycle.paused = await services.store.standing.paused([newest.author])
-    soul, turns, parts = cycle.soul, turns_of(cycle), tuple[str, ...]()
+async def _put_with(cycle: Cycle, text: str, act: PutToSession) -> Answer:
+    """Return the soul's answer, empty for none, with the message to a session and their turns."""
+    newest = cycle.newest
+    cycle.paused = await cycle.services.store.standing.paused([newest.author])
+    soul, turns = cycle.soul, turns_of(cycle)
     if text:
         passing = newest.author in cycle.paused
         turns = (*turns, Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=passing))
-        parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts)
-    await cycle.require_same_readers()
-    effect = replace(
-        effect_of_words(cycle, parts, turns),
-        acts=(act,),
-        asker=Asker(newest.author, cycle.claim.conversation, cycle.readers.audience, newest.ts),
-        rooms=cycle.readers.rooms,
-    )
-    delivery = await services.store.commits.commit(effect)
-    tell_others(cycle, effect)
-    return delivery
+    return Answer(text, (act,), turns)
 
 
 async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
@@ -208,14 +197,13 @@ WHERE_ASKED: Final = {
 """The sentence that names the kind of room in which something was asked."""
 
 
-async def show_who_works(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """List who works on what, if all readers may see it, and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
-    """
-    delivery = await say(cycle, await _at_work_answer(cycle, phrase))
-    cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id)
-    return delivery
+@phrase(Command.SESSIONS, Command.WORKS_ON, needs={before_members: "work_not_here"}, names_sessions=True)
+async def show_who_works(cycle: Cycle, phrase: Phrase) -> str:
+    """List who works on what, if all readers may see it. Raises StoreError."""
+    sessions = await cycle.services.asking.living.seen()
+    if phrase.command is Command.WORKS_ON:
+        return listed_of(phrase.words, sessions, cycle.words)
+    return listed(sessions, cycle.words)
 
 
 async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
@@ -228,31 +216,21 @@ async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
     return any(is_of(one, phrase.words) for one in await cycle.services.asking.living.seen())
 
 
-async def _at_work_answer(cycle: Cycle, phrase: Phrase) -> str:
-    if not cycle.readers.members_only:
-        return cycle.words.say("work_not_here")
-    sessions = await cycle.services.asking.living.seen()
-    if phrase.command is Command.WORKS_ON:
-        return listed_of(phrase.words, sessions, cycle.words)
-    return listed(sessions, cycle.words)
+async def say_to_session(cycle: Cycle, bound: BoundThread) -> Answer:
+    """Put the message to the session.
 
-
-async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
-    """Put the message to the session and commit. Return the first post, if any, claimed for sending.
-
-    Raises StoreError, LostLease, and NotDelivered while Slack can't name the owner or the readers. Raises
-    ReadersChanged if the readers, the session or the binding changed.
+    Raises StoreError, and NotDelivered while Slack can't name the owner or the readers.
     """
     cycle.require_known_readers()
     session = await cycle.services.asking.one(bound.session)
     if session is None or not await _still_takes(cycle, session, bound):
-        return await say(cycle, cycle.words.say("bound_lost"), Unbound(bound))
+        return Answer(cycle.words.say("bound_lost"), (Unbound(bound),))
     try:
         text, act = await _bound_words_put(cycle, session)
     except NotAsked as refused:
-        return await say(cycle, str(refused))
+        return Answer(str(refused))
     cycle.services.emit("sessions.told", trace=cycle.trace_id, asks=act.asks is not None)
-    return await put(cycle, text, act)
+    return await _put_with(cycle, text, act)
 
 
 async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -> bool:
@@ -295,42 +273,27 @@ async def _bound_words_put(cycle: Cycle, session: CodeSession) -> tuple[str, Put
     return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
 
 
-async def handle_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer about keys and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
-    """
-    services, newest = cycle.services, cycle.newest
-    if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
-        return await say(cycle, cycle.words.say("keys_in_slack"))
-    if newest.place is not Place.DM:
-        return await say(cycle, cycle.words.say("keys_in_dm"))
-    text, acts = _own_keys_answer(cycle, phrase, await services.store.pairings.keys_of(newest.author))
-    delivery = await say(cycle, text, *acts)
-    if acts:  # wakes what waits with the keys, and the threads of their sessions
-        services.news.tell()
-        services.wake()
-    services.emit("keys.asked", command=phrase.command, trace=cycle.trace_id)
-    return delivery
+_OF_KEYS: Final = (Command.MY_KEYS, Command.END_KEY, Command.END_KEYS)
 
 
-def _own_keys_answer(cycle: Cycle, phrase: Phrase, keys: tuple[OwnKey, ...]) -> tuple[str, tuple[MemoryAct, ...]]:
-    words = cycle.words
+@phrase(*_OF_KEYS, needs={in_slack: "keys_in_slack", in_dm: "keys_in_dm"})
+async def handle_keys(cycle: Cycle, phrase: Phrase) -> Answer:
+    """Answer about a person's keys. Raises StoreError."""
+    words, keys = cycle.words, await cycle.services.store.pairings.keys_of(cycle.newest.author)
     if phrase.command is Command.END_KEYS:
         # Also without any: a key that was just allowed may be about to be made.
         text = words.say("keys_all_ended", count=len(keys)) if keys else words.say("keys_none")
-        return text, (KeysEnded((), all_=True),)
+        return Answer(text, (KeysEnded((), all_=True),))
     if phrase.command is Command.END_KEY:
         found = next((one for one in keys if one.number == phrase.number), None)
         if found is None:
-            return words.say("keys_no_number", number=phrase.number), ()
+            return Answer(words.say("keys_no_number", number=phrase.number))
         ended = words.say("keys_ended", number=found.number, machine=_machine(cycle, found))
-        return ended, (KeysEnded((found.id,)),)
+        return Answer(ended, (KeysEnded((found.id,)),))
     if not keys:
-        return words.say("keys_none"), ()
+        return Answer(words.say("keys_none"))
     lines = [_line(cycle, one) for one in keys]
-    how = words.say("keys_how", number=keys[0].number)
-    return "\n".join((words.say("keys_head"), *lines, how)), ()
+    return Answer("\n".join((words.say("keys_head"), *lines, words.say("keys_how", number=keys[0].number))))
 
 
 def _line(cycle: Cycle, key: OwnKey) -> str:
