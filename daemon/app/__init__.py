@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -88,21 +88,21 @@ async def _budgets(settings: Settings, database: Database, clock: Clock, souls: 
     return found
 
 
+@dataclass(eq=False)
 class ConnectionLook:
     """The check of the connection: a revoked token is an alarm at once, a lost connection after some minutes."""
 
-    def __init__(self, channel: Channel, clock: Clock) -> None:
-        self._channel = channel
-        self._clock = clock
-        self._lost_at: float | None = None
+    channel: Channel
+    clock: Clock
+    _lost_at: float | None = None
 
     async def seen(self) -> Sequence[str]:
-        if self._channel.healthy():
+        if self.channel.healthy():
             self._lost_at = None
-            return (SLACK,) if self._channel.trouble() else ()
-        now = self._clock.monotonic()
+            return (SLACK,) if self.channel.trouble() else ()
+        now = self.clock.monotonic()
         self._lost_at = now if self._lost_at is None else self._lost_at
-        return (SLACK,) if self._channel.trouble() or now - self._lost_at >= _GRACE_S else ()
+        return (SLACK,) if self.channel.trouble() or now - self._lost_at >= _GRACE_S else ()
 
 
 class DoctorLook:

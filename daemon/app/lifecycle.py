@@ -37,6 +37,7 @@ from daemon.shared.contexts import SharedContexts
 from daemon.soul import Souls
 
 
+@dataclass(eq=False)
 class Hosting:
     """The souls that this daemon hosts, with their channels, and those that others host.
 
@@ -44,33 +45,32 @@ class Hosting:
     hears its own. `url` returns the address of the HTTP API, empty for none.
     """
 
-    def __init__(self, presence: Presence, souls: Souls, account: str, url: Callable[[], str]) -> None:
-        self._presence = presence
-        self._souls = souls
-        self._account = account
-        self._url = url
+    presence: Presence
+    souls: Souls
+    account: str
+    url: Callable[[], str]
 
     async def say(self, state: str, more: Mapping[str, object]) -> None:
         """Write the heartbeat. Raises StoreError."""
-        await self._presence.beat(state, {**more, **self._detail()})
+        await self.presence.beat(state, {**more, **self._detail()})
 
     async def refresh(self) -> None:
         """Accept messages for the souls of other living daemons too, in their channels. Raises StoreError."""
         elsewhere: dict[str, str] = {}
-        for other in await self._presence.others():
-            if self._account and other.account == self._account:
+        for other in await self.presence.others():
+            if self.account and other.account == self.account:
                 for soul, channels in other.souls.items():
                     elsewhere |= {channel: min(soul, elsewhere.get(channel, soul)) for channel in channels}
-        self._souls.set_elsewhere(elsewhere)
+        self.souls.set_elsewhere(elsewhere)
 
     async def has_neighbours(self) -> bool:
         """Return true if another daemon runs on this memory.db. Raises StoreError."""
-        return bool(await self._presence.others())
+        return bool(await self.presence.others())
 
     def _detail(self) -> dict[str, object]:
-        hosted = {name: list(self._souls.current(name).channels) for name in self._souls.names}
-        called = {name: self._souls.current(name).display_name for name in self._souls.names}
-        found = {"souls": hosted, "called": called, "account": self._account, "http": self._url()}
+        hosted = {name: list(self.souls.current(name).channels) for name in self.souls.names}
+        called = {name: self.souls.current(name).display_name for name in self.souls.names}
+        found = {"souls": hosted, "called": called, "account": self.account, "http": self.url()}
         return {name: value for name, value in found.items() if value}
 
 

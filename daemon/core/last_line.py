@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreDamaged, StoreError
+from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreBusy, StoreDamaged, StoreError
 from daemon.core.ports.services import Clock, Emit
 
 FAULTS: Final = 3
@@ -41,6 +41,21 @@ def every(clock: Clock, seconds: float, chore: Callable[[], Awaitable[float | No
             await clock.sleep(seconds if wait is None else wait)
 
     return loop
+
+
+async def keep_lease(
+    clock: Clock, seconds: float, renew: Callable[[], Awaitable[object]], log: Callable[..., None]
+) -> None:
+    """Renew a lease every so many seconds until cancelled, which keeps other daemons from claiming its row.
+
+    `log` gets the `reason` why it was not renewed just now: the fence holds even if it runs out. Raises LostLease.
+    """
+    while True:
+        await clock.sleep(seconds)
+        try:
+            await renew()
+        except StoreBusy as busy:
+            log(reason=busy.message)
 
 
 @dataclass(frozen=True, slots=True)

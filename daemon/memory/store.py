@@ -2,11 +2,10 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.ports.services import Clock, Emit
-from daemon.memory.consolidation.slots import NightStores, night_stores
+from daemon.memory.consolidation.slots import night_stores
 from daemon.memory.database import Database, open_database
 from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.knowledge.episodes import Episodes
@@ -47,52 +46,52 @@ from daemon.memory.spending.reservations import Reservations
 from daemon.memory.stream.reading import Stream
 
 
-@dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one soul in memory.db. All souls of a daemon share `inbox` and `presence`."""
 
-    database: Database
-    inbox: Inbox
-    conversations: Conversations
-    commits: Commits
-    outbox: Outbox
-    titles: SessionTitles
-    turns: Turns
-    jobs: Jobs
-    presence: Presence
-    user_models: UserModels
-    learning: Learning
-    soul_states: SoulStates
-    qualia: NewestQualia
-    process_memories: ProcessMemories
-    episodes: Episodes
-    ended_visits: EndedVisits
-    unread_words: UnreadWords
-    intentions: Intentions
-    approvals: Approvals
-    tools: StoredTools
-    model_habits: ModelHabits
-    zones: Zones
-    known: KnownOfPerson
-    standing: Remembering
-    own_things: OwnThings
-    readings: ReadingsToTell
-    contexts: ContextStore
-    sessions: SessionStore
-    notes: NoteStore
-    questions: QuestionStore
-    bindings: ThreadBindings
-    pairings: PairingStore
-    events: SourceEvents
-    night: NightStores
-    reservations: Reservations
-    alarms: Alarms
-    stream: Stream
-    minds: Minds
-    due_predictions: DuePredictions
-    ticks: Ticks
-    senses: PushedReadings
-    awakenings: Awakenings
+    def __init__(self, database: Database, clock: Clock, worker: Worker, inbox: Inbox, presence: Presence) -> None:
+        self.database = database
+        self.inbox = inbox
+        self.conversations = Conversations(database, clock, worker)
+        self.commits = Commits(database, clock, worker)
+        self.outbox = Outbox(database, clock, worker)
+        self.titles = SessionTitles(database, clock, worker)
+        self.turns = Turns(database, clock)
+        self.jobs = Jobs(database, clock, worker)
+        self.presence = presence
+        self.user_models = UserModels(database, clock, worker)
+        self.learning = Learning(database, clock, worker)
+        self.soul_states = SoulStates(database, clock, worker)
+        self.qualia = NewestQualia(database)
+        self.process_memories = ProcessMemories(database, clock, worker)
+        self.episodes = Episodes(database, clock, worker)
+        self.ended_visits = EndedVisits(database, clock, worker)
+        self.unread_words = UnreadWords(database, clock, worker)
+        self.intentions = Intentions(database, clock, worker)
+        self.approvals = Approvals(database, clock, worker)
+        self.tools = StoredTools(database, clock, worker)
+        self.model_habits = ModelHabits(database)
+        self.zones = Zones(database, clock, worker)
+        self.known = KnownOfPerson(database, clock, worker)
+        self.standing = Remembering(database, clock, worker)
+        self.own_things = OwnThings(database, clock, worker)
+        self.readings = ReadingsToTell(database, clock, worker)
+        self.contexts = ContextStore(database, clock, worker.workspace)
+        self.sessions = SessionStore(database, worker.workspace)
+        self.pairings = PairingStore(database, clock, worker.workspace)
+        self.events = SourceEvents(database, clock)
+        self.notes = NoteStore(database, clock, worker.workspace)
+        self.questions = QuestionStore(database, clock, worker.workspace)
+        self.bindings = ThreadBindings(database, clock, worker.workspace)
+        self.night = night_stores(database, clock, worker)
+        self.reservations = Reservations(database, clock, worker)
+        self.alarms = Alarms(database, clock, worker)
+        self.stream = Stream(database, clock)
+        self.minds = Minds(database, clock)
+        self.due_predictions = DuePredictions(database, clock, worker)
+        self.ticks = Ticks(database, clock, worker, self.conversations)
+        self.senses = PushedReadings(database, clock)
+        self.awakenings = Awakenings(database, clock, worker)
 
 
 @asynccontextmanager
@@ -118,58 +117,10 @@ async def open_store(
         presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version, lease=lease)
         worker = Worker(database.processes.own, soul, workspace, int(lease * 1000))
         inbox = Inbox(database, clock, emit, on_accepted, most_waiting=most_waiting)
-        yield _store(database, clock, worker, inbox, presence)
+        yield Store(database, clock, worker, inbox, presence)
 
 
 def store_for_soul(store: Store, clock: Clock, *, soul: str, workspace: str, lease: float) -> Store:
     """Return the stores of another soul of the daemon in the same open file."""
     worker = Worker(store.database.processes.own, soul, workspace, int(lease * 1000))
-    return _store(store.database, clock, worker, store.inbox, store.presence)
-
-
-def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, presence: Presence) -> Store:
-    conversations = Conversations(database, clock, worker)
-    return Store(
-        database=database,
-        inbox=inbox,
-        conversations=conversations,
-        commits=Commits(database, clock, worker),
-        outbox=Outbox(database, clock, worker),
-        titles=SessionTitles(database, clock, worker),
-        turns=Turns(database, clock),
-        jobs=Jobs(database, clock, worker),
-        presence=presence,
-        user_models=UserModels(database, clock, worker),
-        learning=Learning(database, clock, worker),
-        soul_states=SoulStates(database, clock, worker),
-        qualia=NewestQualia(database),
-        process_memories=ProcessMemories(database, clock, worker),
-        episodes=Episodes(database, clock, worker),
-        ended_visits=EndedVisits(database, clock, worker),
-        unread_words=UnreadWords(database, clock, worker),
-        intentions=Intentions(database, clock, worker),
-        approvals=Approvals(database, clock, worker),
-        tools=StoredTools(database, clock, worker),
-        model_habits=ModelHabits(database),
-        zones=Zones(database, clock, worker),
-        known=KnownOfPerson(database, clock, worker),
-        standing=Remembering(database, clock, worker),
-        own_things=OwnThings(database, clock, worker),
-        readings=ReadingsToTell(database, clock, worker),
-        contexts=ContextStore(database, clock, worker.workspace),
-        sessions=SessionStore(database, worker.workspace),
-        pairings=PairingStore(database, clock, worker.workspace),
-        events=SourceEvents(database, clock),
-        notes=NoteStore(database, clock, worker.workspace),
-        questions=QuestionStore(database, clock, worker.workspace),
-        bindings=ThreadBindings(database, clock, worker.workspace),
-        night=night_stores(database, clock, worker),
-        reservations=Reservations(database, clock, worker),
-        alarms=Alarms(database, clock, worker),
-        stream=Stream(database, clock),
-        minds=Minds(database, clock),
-        due_predictions=DuePredictions(database, clock, worker),
-        ticks=Ticks(database, clock, worker, conversations),
-        senses=PushedReadings(database, clock),
-        awakenings=Awakenings(database, clock, worker),
-    )
+    return Store(store.database, clock, worker, store.inbox, store.presence)

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import nullcontext
+from functools import partial
 
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import (
@@ -10,12 +11,11 @@ from daemon.core.errors import (
     LostLease,
     ModelUnavailable,
     NotDelivered,
-    StoreBusy,
     StoreError,
     TickBudgetMet,
     of_machine,
 )
-from daemon.core.last_line import FAULTS, in_short
+from daemon.core.last_line import FAULTS, in_short, keep_lease
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
 from daemon.core.questions import is_news
@@ -37,11 +37,17 @@ from daemon.runtime.effects import LATER, apology_for, cap_words, effect_of_word
 from daemon.runtime.passing_on import pass_on
 from daemon.runtime.people.answers import commit_answer
 from daemon.runtime.people.reminders import pause_refused
-from daemon.runtime.promises import words_for_promises
-from daemon.runtime.scheduler import WordsCame, cancel_on_message, shown_thinking, waits_for_readers, waits_for_the_day
 from daemon.runtime.sensing import dismiss_unreadable_note, tell_others
 from daemon.runtime.slots import Slots, end_stopped, is_stopped, watch_for_stop
 from daemon.runtime.triage import Triaged
+from daemon.runtime.unasked import (
+    WordsCame,
+    cancel_on_message,
+    shown_thinking,
+    waits_for_readers,
+    waits_for_the_day,
+    words_for_promises,
+)
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
 _GATE_PAUSE = 5.0
@@ -68,17 +74,21 @@ class ConversationHandler:
         """
         cycle = Cycle(self._services, claim, new_trace())
         try:
-            triaged = await self._triage(cycle)
+            return await self._handle(cycle)
         except LostLease as lost:
             await self._let_go(cycle, lost)
-            return None
+        except asyncio.CancelledError:
+            await self._services.store.conversations.release(cycle.claim, reason="stopped")
+            raise
+        return None
+
+    async def _handle(self, cycle: Cycle) -> Delivery | None:
+        try:
+            triaged = await self._triage(cycle)
         except StoreError:
             raise
-        except asyncio.CancelledError:
-            await self._services.store.conversations.release(claim, reason="stopped")
-            raise
         except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
-            await self._ask_gate_later(claim, error)
+            await self._ask_gate_later(cycle.claim, error)
             return None
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
@@ -104,18 +114,12 @@ class ConversationHandler:
             return await self._think(cycle)
 
     async def _pass_on(self, cycle: Cycle) -> Delivery | None:
-        """Report on a question to a session. Give the claim back if the readers changed or are unknown."""
+        """Report on a question to a session. Give the claim back while the readers are unknown."""
         try:
             return await pass_on(cycle)
-        except LostLease as lost:
-            await self._let_go(cycle, lost)
-            return None
         except NotDelivered as error:
             await self._ask_gate_later(cycle.claim, error)
             return None
-        except asyncio.CancelledError:
-            await self._services.store.conversations.release(cycle.claim, reason="stopped")
-            raise
 
     async def _triage(self, cycle: Cycle) -> Triaged:
         """Ask the gate about the messages, and find the readers of the reply. Raises what they raise, and LostLease."""
@@ -167,15 +171,12 @@ class ConversationHandler:
                 services.emit("cycle.given_up", conversation=str(claim.conversation), trace=cycle.trace_id, why=why[0])
                 return await self._apologise(cycle, *why)
             return await self._think_in_time(cycle, left)
-        except LostLease as lost:
-            return await self._lost(cycle, lost)
+        except Stopped:
+            return await self._end_stopped(cycle)
         except ReadersUnknown as error:
             await self._ask_gate_later(claim, error)
             return None
         except StoreError:
-            raise
-        except asyncio.CancelledError:
-            await services.store.conversations.release(claim, reason="stopped")
             raise
         except Exception as error:
             if of_machine(error):
@@ -239,18 +240,8 @@ class ConversationHandler:
         paused_until = 0 if message.voided else message.not_before
         return max(message.received_ms, paused_until, self._began_ms)
 
-    async def _lost(self, cycle: Cycle, lost: LostLease) -> Delivery | None:
-        if isinstance(lost, Stopped):
-            return await self._end_stopped(cycle)
-        await self._let_go(cycle, lost)
-        return None
-
     async def _end_stopped(self, cycle: Cycle) -> Delivery | None:
-        try:
-            return await end_stopped(cycle, await self._approval_outcome(cycle.newest))
-        except LostLease as lost:
-            await self._let_go(cycle, lost)
-            return None
+        return await end_stopped(cycle, await self._approval_outcome(cycle.newest))
 
     async def _put_off(self, cycle: Cycle) -> Delivery | None:
         """Say, without a model call, that too many conversations of the user wait already."""
@@ -329,11 +320,7 @@ class ConversationHandler:
         """
         parts = cycle.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
         effect = effect_of_words(cycle, parts, turns)
-        try:
-            delivery = await self._services.store.commits.commit(effect)
-        except LostLease as lost:
-            await self._let_go(cycle, lost)
-            return None
+        delivery = await self._services.store.commits.commit(effect)
         tell_others(cycle, effect)
         return delivery
 
@@ -347,13 +334,13 @@ class ConversationHandler:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 
     async def _keep_lease(self, cycle: Cycle) -> None:
-        """Renew the claim until cancelled. Raises LostLease when another daemon has taken it."""
-        while True:
-            await self._services.clock.sleep(self._services.settings.lease / 3)
-            try:
-                await self._services.store.conversations.renew(cycle.claim)
-            except StoreBusy as busy:  # the fence holds even if the lease runs out
-                self._services.emit("cycle.lease_not_renewed", reason=busy.message)
+        services = self._services
+
+        async def renew() -> None:
+            await services.store.conversations.renew(cycle.claim)
+
+        log = partial(services.emit, "cycle.lease_not_renewed")
+        await keep_lease(services.clock, services.settings.lease / 3, renew, log)
 
 
 def _counts_at_all(message: InboxMessage) -> bool:

@@ -22,10 +22,9 @@ from daemon.runtime.people.answers import commit_answer
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.reminders import bring_up_apart
 from daemon.runtime.people.sessions import say_to_session
-from daemon.runtime.promises import tell_of_promises
 from daemon.runtime.recalling import process_context
-from daemon.runtime.scheduler import ask_for_invitation
 from daemon.runtime.sensing import tell_others, with_notes_heard
+from daemon.runtime.unasked import ask_for_invitation, tell_of_promises
 from daemon.soul_engine import turns_read
 
 _MAY_BE_SILENT = frozenset({Modality.TIME, Modality.EVENT, Modality.SENSE})

@@ -13,6 +13,7 @@ from daemon.core.lru import Lru
 from daemon.core.perception import Audience
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.services import LLM, Clock, Emit, LLMCall, ModelRole, Prompt
+from daemon.core.sentences import Words
 from daemon.core.spending import Charge, TickBudget
 from daemon.core.text import ids_in, with_names
 from daemon.memory.knowledge.model_habits import ModelHabit
@@ -134,6 +135,10 @@ class CycleServices:
     @property
     def thinks_by_itself(self) -> bool:
         return self.tick_budget(self.soul()) is not None
+
+    async def words_for(self, person: str) -> Words:
+        """Return the soul's words in the language of a person, by platform id."""
+        return self.soul().words_in(await self.channels.main.language_of(person) if person else "")
 
     async def mind(
         self,

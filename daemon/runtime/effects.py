@@ -44,8 +44,8 @@ from daemon.runtime.away import away_note, away_turn, nod_of
 from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle, intentions_come_back, readings_perceived, stale_goals_shown, thoughts_of
 from daemon.runtime.jobs import note_of_visit
-from daemon.runtime.promises import acts_of_promises, promises_kept
 from daemon.runtime.sensing import among_souls, said_to_souls
+from daemon.runtime.unasked import acts_of_promises, promises_kept
 from daemon.shared.events import Doing
 from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window

@@ -35,8 +35,6 @@ from daemon.runtime.away import silence_of
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import noting_tools
 from daemon.runtime.people.sessions import way_to_sessions
-from daemon.runtime.promises import room_for_promises
-from daemon.runtime.scheduler import why_silent
 from daemon.runtime.sensing import (
     correspondence,
     files_of_talk,
@@ -46,6 +44,7 @@ from daemon.runtime.sensing import (
     what_is_shared,
     who_is_at_work,
 )
+from daemon.runtime.unasked import room_for_promises, why_silent
 from daemon.soul import Soul
 from daemon.soul_engine import integrate, seen_in, with_abilities, with_room
 

@@ -1,14 +1,16 @@
 """Answers to phrases in the daemon's own words: handlers with their guards, and the one way to commit an answer."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from daemon.core.perception import Place
+from daemon.core.perception import Audience, ConversationKey, Place, Readers
 from daemon.core.phrases import AS_MESSAGE, Command, Phrase
 from daemon.core.sessions import key_of
+from daemon.core.text import KnownHosts
 from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.memory_acts import MemoryAct
+from daemon.memory.queues.memory_acts import MemoryAct, SaidInPrivate
 from daemon.memory.queues.typed_commands import TYPED
 from daemon.memory.records import Delivery, Turn
 from daemon.runtime.cycle_state import Cycle
@@ -20,8 +22,8 @@ from daemon.runtime.sensing import tell_others
 class Answer:
     """An answer in the conversation, empty for none, with the acts and turns that are stored with it.
 
-    `more` are further fields of the commit's effect. `here`: its readers must not have changed. `after` runs once it is
-    committed.
+    `more` are further fields of the commit's effect. `here`: the readers of the conversation must not have changed.
+    `after` runs once it is committed.
     """
 
     text: str = ""
@@ -32,6 +34,33 @@ class Answer:
     after: Callable[[], Awaitable[None]] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Dm:
+    """The DM of a person, or the conversation itself (`here`) if that person alone reads it."""
+
+    where: ConversationKey
+    audience: Audience
+    here: bool = False
+
+    def split(self, cycle: Cycle, text: str, hosts: KnownHosts | None = None) -> tuple[str, ...]:
+        return cycle.services.channels.of(self.where).split(text, self.where, hosts or cycle.hosts)
+
+    def said(self, cycle: Cycle, text: str) -> SaidInPrivate:
+        return SaidInPrivate(self.where.channel, self.audience, self.split(cycle, text))
+
+    async def readers(self, cycle: Cycle) -> Readers:
+        if self.here:
+            return cycle.readers
+        there = replace(cycle.newest, conversation=self.where, audience=self.audience, place=Place.DM)
+        return await cycle.services.channels.of(self.where).readers(there)
+
+
+async def dm_of(cycle: Cycle, person: str) -> Dm:
+    """Return the DM of a person with the soul. Raises ChannelError."""
+    found, key = await cycle.services.capabilities.find_room(person), cycle.claim.conversation
+    return Dm(ConversationKey(key.soul, key.workspace, found.channel), found.audience)
+
+
 async def commit_answer(cycle: Cycle, answer: Answer) -> Delivery | None:
     """Commit an answer, and return its first post, claimed for sending.
 
@@ -39,10 +68,12 @@ async def commit_answer(cycle: Cycle, answer: Answer) -> Delivery | None:
     """
     if answer.here:
         await cycle.require_same_readers()
-    parts = cycle.channel.split(answer.text, cycle.claim.conversation, cycle.hosts) if answer.text else ()
+    parts = tuple[str, ...]()
+    if answer.text:
+        parts = await asyncio.to_thread(cycle.channel.split, answer.text, cycle.claim.conversation, cycle.hosts)
     effect = effect_of_words(cycle, parts, answer.turns)
-    effect = replace(effect, rooms=cycle.readers.rooms, acts=(*effect.acts, *answer.acts))
-    effect = replace(effect, **answer.more)
+    rooms = cycle.readers.rooms if answer.here else frozenset()
+    effect = replace(effect, **{"rooms": rooms, "acts": (*effect.acts, *answer.acts), **answer.more})
     delivery = await _commit_shown(cycle, effect)
     tell_others(cycle, effect)
     if answer.after is not None:

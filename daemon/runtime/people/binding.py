@@ -6,11 +6,9 @@ from typing import Final
 from daemon.core.errors import ChannelError
 from daemon.core.fencing import clean_name
 from daemon.core.pairing import BUTTON, CHOICES
-from daemon.core.perception import ConversationKey, Modality, Place
+from daemon.core.perception import Modality, Place
 from daemon.core.phrases import Command, Phrase
-from daemon.core.questions import OVER_MS
 from daemon.core.sessions import CodeSession
-from daemon.core.text import KnownHosts
 from daemon.ism.permission import code_block, plain_sight
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.shared.keys import new_key_id
@@ -18,7 +16,7 @@ from daemon.memory.shared.pairings import CodeTyped, MachineDecided, Typed, Weig
 from daemon.memory.shared.question_acts import EVERYBODY_PARAM, SESSION_PARAM, AskedOwner, AskedToBind, Bound, Unbound
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.people.answers import Answer, in_dm, in_slack, phrase
-from daemon.runtime.people.sessions import WHERE_ASKED, NotAsked, session_named, why_none
+from daemon.runtime.people.sessions import WHERE_ASKED, NotAsked, asked_in_dm, session_named, why_none
 
 
 @phrase(Command.BIND, Command.BIND_FOR_ALL, names_sessions=True)
@@ -116,18 +114,11 @@ async def _not_their_room(cycle: Cycle, session: CodeSession) -> str:
 
 async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> AskedOwner:
     """Return the question for the owner, in their language: the thread, and its speakers. Raises ChannelError."""
-    services, newest, where = cycle.services, cycle.newest, cycle.claim.conversation
-    room = await services.capabilities.find_room(session.person)
-    words = services.soul().words_in(await services.channels.main.language_of(session.person))
+    where, words = cycle.claim.conversation, await cycle.services.words_for(session.person)
     link = await cycle.channel.permalink(where, where.thread) if where.thread else ""
-    hosts = KnownHosts(services.settings.link_hosts)
-    hosts.learn(link)
-    place = words.say(WHERE_ASKED.get(newest.place, "place_elsewhere"))
+    place = words.say(WHERE_ASKED.get(cycle.newest.place, "place_elsewhere"))
     asks = words.say("bound_may_all" if everybody else "bound_may", session=session.name, where=place)
-    there = ConversationKey(where.soul, where.workspace, room.channel)
-    parts = services.channels.of(there).split(f"{asks} {link}".strip(), there, hosts)
-    seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
-    return AskedOwner(session.person, room.channel, room.audience, parts, seconds)
+    return await asked_in_dm(cycle, session.person, f"{asks} {link}".strip(), link)
 
 
 _SENTENCES: Final = {

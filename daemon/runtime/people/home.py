@@ -1,4 +1,4 @@
-"""The home page of one person, built again after each opening or act, and the introduction in a channel."""
+"""The home page of one person, the introduction in a channel, and the answers to *help*, *status* and *stop*."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from daemon.core.errors import ChannelError
-from daemon.core.phrases import Command, Phrase
+from daemon.core.phrases import USAGE, Command, Phrase
 from daemon.core.sentences import Words
 from daemon.core.settings_place import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.spending import PaidBy
@@ -15,14 +15,14 @@ from daemon.core.tempo import sentence_of
 from daemon.core.text import bar_line, numbered, one_line, shortened
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.queues.memory_acts import Corrected, MemoryAct, Shown
-from daemon.memory.queues.typed_commands import DONE, act_pressed
+from daemon.memory.queues.typed_commands import DONE, STOPS, act_pressed
 from daemon.memory.shared.keys import KeysEnded
+from daemon.mind.recall.mood import current_mood
 from daemon.runtime.abilities import Ability, abilities
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import turns_of
 from daemon.runtime.people.answers import Answer, phrase
-from daemon.runtime.people.following_up import unasked_section
-from daemon.runtime.people.helping import how_to_use, status_of_person
+from daemon.runtime.people.inviting import unasked_section
 from daemon.runtime.people.own_memory import day_in
 from daemon.runtime.people.reminders import lines_of
 
@@ -104,7 +104,7 @@ async def handle_home(cycle: Cycle, phrase: Phrase) -> Answer:
     first = int(about) if act == "page" and about.isdecimal() and len(about) < 4 else 0  # noqa: PLR2004
     facts = await cycle.services.store.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
     acts = acts or (Shown(tuple(one.id for one in facts)),)
-    return Answer(acts=acts, turns=turns, here=False, after=partial(_show, cycle, act, first))
+    return Answer("", acts, turns, {"rooms": cycle.readers.rooms}, here=False, after=partial(_show, cycle, act, first))
 
 
 async def _show(cycle: Cycle, act: str, first: int) -> None:
@@ -249,3 +249,52 @@ def introduction(words: Words, name: str, found: Iterable[Ability], command: str
     *first, last = clauses
     can = words.say("introduction_list", first=", ".join(first), last=last) if first else last
     return words.say("introduction", name=name, can=can, help=f"`{command} help`" if command else "*help*")
+
+
+_LONGEST_WORDS: Final = 60
+
+
+@phrase(Command.HELP, names_sessions=True)
+async def show_help(cycle: Cycle, phrase: Phrase) -> str:
+    """Say what the soul can do. Raises StoreError."""
+    words = cycle.words
+    lines = [words.say("help_head"), "", *(f"- {one.said(words)}" for one in await abilities(cycle))]
+    if phrase.words:
+        unknown = shortened(one_line(phrase.words), _LONGEST_WORDS).replace("`", "'")
+        lines = [words.say("help_unknown", words=unknown), "", *lines]
+    return "\n".join((*lines, "", how_to_use(cycle)))
+
+
+def how_to_use(cycle: Cycle) -> str:
+    command = cycle.channel.offers(cycle.newest.conversation).command
+    say = cycle.words.say
+    return say("help_command", command=command, usage=USAGE) if command else say("help_words", usage=USAGE)
+
+
+@phrase(Command.STOP)
+async def tell_what_stopped(cycle: Cycle, _: Phrase) -> str:
+    count = cycle.newest.params.get(STOPS, 0)
+    if not count:
+        return cycle.words.say("stop_nothing")
+    return cycle.words.say("stop_one") if count == 1 else cycle.words.say("stop_several", count=count)
+
+
+async def status_of_person(cycle: Cycle) -> str:
+    """Return the soul's state, as this person may know it, and what waits for them. Raises StoreError."""
+    services, newest, say = cycle.services, cycle.newest, cycle.words.say
+    soul, audience = cycle.soul, cycle.readers.audience
+    state = None
+    if audience in cycle.readers.may_know(cycle.claim.conversation.workspace):
+        state = await services.store.soul_states.known(audience, cycle.claim.conversation)
+    paused = bool(await services.store.standing.paused([newest.author]))
+    own = services.capabilities.own_things
+    asked = tuple(one.id for one in cycle.messages)
+    waiting, reminders = await own.waiting(newest.author, asked), len(await own.reminders(newest.author))
+    mood = current_mood(state, services.clock.now_ms(), soul)
+    return "\n".join(
+        (
+            say("status_head", mood=mood),
+            say("status_paused" if paused else "status_remembers"),
+            say("status_waiting", waiting=waiting, reminders=reminders),
+        )
+    )

@@ -3,11 +3,11 @@
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from daemon.core.initiative import INVITING
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
+from daemon.core.perception import AudienceKind, Modality, Place, Readers
 from daemon.core.phrases import Command, Phrase, phrase_in, phrase_said, typed
 from daemon.core.soul_names import souls_named
 from daemon.core.text import one_line
@@ -33,14 +33,12 @@ from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, VisitSta
 from daemon.mind.taking_effect import own_words
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import turns_of
-from daemon.runtime.people.answers import Answer, by_person, phrase
+from daemon.runtime.people.answers import Answer, Dm, by_person, dm_of, phrase
 from daemon.runtime.people.binding import bind_here, decides_on_machine, pair, unbind_here
-from daemon.runtime.people.following_up import handle_following_up
-from daemon.runtime.people.helping import show_help, status_of_person, tell_what_stopped
-from daemon.runtime.people.home import handle_home, introduce
+from daemon.runtime.people.home import handle_home, introduce, show_help, status_of_person, tell_what_stopped
+from daemon.runtime.people.inviting import decline_unasked, handle_following_up, says_what_is_unwanted
 from daemon.runtime.people.own_memory import OwnAnswer, OwnMemory
 from daemon.runtime.people.own_words import explain
-from daemon.runtime.people.promises import decline_unasked, says_what_is_unwanted
 from daemon.runtime.people.reminders import handle_own_reminders, reminders_of_person, show_there
 from daemon.runtime.people.rooms import hand_over, show_way, tell_way
 from daemon.runtime.people.sessions import ask_session, asks_for_sessions, handle_keys, means_session, show_who_works
@@ -49,16 +47,6 @@ _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
 """The phrases for the speaker of the thread, in a bound thread the session, unless marked with a `!`."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """The conversation in which the person reads the answer. `here`: the conversation of the question."""
-
-    where: ConversationKey
-    audience: Audience
-    readers: Readers
-    here: bool
 
 
 async def phrase_of(cycle: Cycle) -> Phrase | None:
@@ -125,26 +113,16 @@ _OF_MEMORY: Final = (
 @phrase(*_OF_MEMORY, needs={by_person: "own_way"})
 async def answer_in_private(cycle: Cycle, phrase: Phrase) -> Answer:
     """Answer here if the person alone reads it, else in their DM. Raises StoreError, and ChannelError without one."""
-    room = await _room(cycle)
-    if (tell := _OF_PERSON.get(phrase.command)) is not None:
-        return _in_room(cycle, room, OwnAnswer(await tell(cycle)))
-    if phrase.command is Command.REMEMBER:
-        return _in_room(cycle, room, await _remember(cycle, phrase))
-    newest = cycle.newest
-    own = OwnMemory(cycle.services.store.known, newest.author, room.readers, room.where, newest.zone, cycle.words)
-    return _in_room(cycle, room, await _answer(cycle, phrase, own))
-
-
-async def _room(cycle: Cycle) -> _Room:
-    """Return the conversation itself if the person alone reads it, else the person's DM."""
     claim, newest = cycle.claim, cycle.newest
-    if claim.audience.kind is AudienceKind.DM:
-        return _Room(claim.conversation, claim.audience, cycle.readers, here=True)
-    found = await cycle.services.capabilities.find_room(newest.author)
-    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
-    there = replace(newest, conversation=where, audience=found.audience, place=Place.DM)
-    readers = await cycle.services.channels.of(where).readers(there)
-    return _Room(where, found.audience, readers, here=False)
+    alone = claim.audience.kind is AudienceKind.DM
+    room = Dm(claim.conversation, claim.audience, here=True) if alone else await dm_of(cycle, newest.author)
+    readers = await room.readers(cycle)
+    if (tell := _OF_PERSON.get(phrase.command)) is not None:
+        return _in_room(cycle, room, readers, OwnAnswer(await tell(cycle)))
+    if phrase.command is Command.REMEMBER:
+        return _in_room(cycle, room, readers, await _remember(cycle, phrase))
+    own = OwnMemory(cycle.services.store.known, newest.author, readers, room.where, newest.zone, cycle.words)
+    return _in_room(cycle, room, readers, await _answer(cycle, phrase, own))
 
 
 async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> OwnAnswer:
@@ -261,7 +239,7 @@ async def _forget(cycle: Cycle) -> OwnAnswer:
     return OwnAnswer(say("own_forgotten"), anew=True)
 
 
-def _in_room(cycle: Cycle, room: _Room, own: OwnAnswer) -> Answer:
+def _in_room(cycle: Cycle, room: Dm, readers: Readers, own: OwnAnswer) -> Answer:
     """Return the answer in the conversation, and what of it is said in the DM of the person."""
     newest, text, acts, say = cycle.newest, own.text, own.acts, cycle.words.say
     name = f"memory-{hashlib.sha256(newest.id.encode()).hexdigest()[:10]}.json" if own.file else ""
@@ -271,10 +249,9 @@ def _in_room(cycle: Cycle, room: _Room, own: OwnAnswer) -> Answer:
         thread = cycle.channel.reply_to(newest) if room.here else ""
         acts = (*acts, SaidInPrivate(room.where.channel, room.audience, (own.file,), name, thread))
     if not room.here:
-        parts = cycle.services.channels.of(room.where).split(text, room.where, cycle.hosts)
-        acts = (*acts, SaidInPrivate(room.where.channel, room.audience, parts))
+        acts = (*acts, room.said(cycle, text))
         text = say("own_in_private")
-    more: dict[str, object] = {"rooms": room.readers.rooms}
+    more: dict[str, object] = {"rooms": readers.rooms}
     if own.asks and room.here and newest.place is Place.DM:
         more["approval"] = _question(newest.author, cycle.services.clock.now_ms())
     if own.anew:
@@ -282,7 +259,7 @@ def _in_room(cycle: Cycle, room: _Room, own: OwnAnswer) -> Answer:
     return Answer(text, acts, _heard(cycle, room, own) if own.heard else (), more, here=room.here)
 
 
-def _heard(cycle: Cycle, room: _Room, answer: OwnAnswer) -> tuple[Turn, ...]:
+def _heard(cycle: Cycle, room: Dm, answer: OwnAnswer) -> tuple[Turn, ...]:
     """Return the person's words and the answer as turns. A correction's phrase is not kept, only its words."""
     soul, newest = cycle.soul, cycle.newest
     said = tuple(replace(one, body=answer.words or one.body) for one in turns_of(cycle))

@@ -6,18 +6,16 @@ from functools import partial
 from typing import Final
 
 from daemon.core.errors import ChannelError
-from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import AudienceKind, ConversationKey, Modality
 from daemon.core.phrases import Command, Phrase
-from daemon.core.ports.channel import Room
 from daemon.core.sentences import Words
 from daemon.core.text import shortened, visible_line
 from daemon.memory.knowledge.records.kinds import RecordKind
-from daemon.memory.queues.memory_acts import SaidInPrivate
 from daemon.memory.queues.typed_commands import ASKED_IN, MESSAGE, TYPED
 from daemon.memory.retrieval.reasons import DOCUMENT, Ear, Explained, Proof, Reason, WhySaid
 from daemon.memory.retrieval.rows import NOT_JUDGED, TURN, Judged
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, phrase
+from daemon.runtime.people.answers import Answer, Dm, dm_of, phrase
 from daemon.runtime.people.own_memory import day_in
 
 MOST_LINKS: Final = 12
@@ -127,21 +125,17 @@ async def explain(cycle: Cycle, _: Phrase) -> Answer:
     said = await _said_here(cycle)
     room = None if alone else await _room_of(cycle)
     ears = [Ear(cycle.claim.conversation, cycle.readers)]
-    private = "" if alone else await _told_to(cycle, said, [*ears, *([room.ear] if room else [])])
-    if clicked and not alone:
-        return replace(_answer(cycle, "", private, room), after=partial(_point_to, cycle, private, found=bool(room)))
-    here = await _told_to(cycle, said, ears)
-    if room is None or private == here:
-        return Answer(here)
-    return _answer(cycle, f"{here}\n\n{cycle.words.say('because_in_private')}", private, room)
-
-
-@dataclass(frozen=True, slots=True)
-class _Private:
-    """The DM of the person, and its readers."""
-
-    room: Room
-    ear: Ear
+    there = [Ear(room.where, await room.readers(cycle))] if room else []
+    private = "" if alone else await _told_to(cycle, said, [*ears, *there])
+    shown = "" if clicked and not alone else await _told_to(cycle, said, ears)
+    if room is None or not private or private == shown:
+        answer = Answer(shown)
+    else:
+        shown = shown and f"{shown}\n\n{cycle.words.say('because_in_private')}"
+        answer = Answer(shown, (room.said(cycle, private),), more={"rooms": there[0].readers.rooms})
+    if not clicked or alone:
+        return answer
+    return replace(answer, after=partial(_point_to, cycle, private, found=room is not None))
 
 
 async def _said_here(cycle: Cycle) -> str:
@@ -156,16 +150,12 @@ async def _said_here(cycle: Cycle) -> str:
     return await reasons.last_reply(cycle.claim.conversation)
 
 
-async def _room_of(cycle: Cycle) -> _Private | None:
-    newest, claim = cycle.newest, cycle.claim
+async def _room_of(cycle: Cycle) -> Dm | None:
     try:
-        room = await cycle.services.capabilities.find_room(newest.author)
+        return await dm_of(cycle, cycle.newest.author)
     except ChannelError as error:
         cycle.services.emit("memory.no_room", trace=cycle.trace_id, reason=error.message)
         return None
-    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, room.channel)
-    there: Perception = replace(newest, conversation=where, audience=room.audience, place=Place.DM)
-    return _Private(room, Ear(where, await cycle.services.channels.of(where).readers(there)))
 
 
 async def _why(cycle: Cycle, reply: str, ears: list[Ear]) -> WhySaid | None:
@@ -180,14 +170,6 @@ async def _told_to(cycle: Cycle, reply: str, ears: list[Ear]) -> str:
     told = await because.told(why)
     cycle.hosts.learn(*because.addresses.values())
     return told
-
-
-def _answer(cycle: Cycle, here: str, private: str, room: _Private | None) -> Answer:
-    if not private or room is None:
-        return Answer(here)
-    parts = cycle.services.channels.of(room.ear.where).split(private, room.ear.where, cycle.hosts)
-    said = SaidInPrivate(room.room.channel, room.room.audience, parts)
-    return Answer(here, (said,), more={"rooms": room.ear.readers.rooms})
 
 
 async def _point_to(cycle: Cycle, private: str, *, found: bool) -> None:

@@ -13,7 +13,7 @@ from daemon.core.text import numbered, one_line
 from daemon.core.timeframes import clock_time, due_time
 from daemon.core.timetable import Recurrence, platform_time, recurrence_of, when, zone_of
 from daemon.memory.queues.intention_rows import DIGEST, DUE_OF, WITHDRAWN, Intention
-from daemon.memory.queues.memory_acts import MemoryAct, SaidInPrivate
+from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.own_reminders import (
     DigestPosted,
     Pause,
@@ -25,7 +25,7 @@ from daemon.memory.queues.own_reminders import (
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.steps.digest import digest, talk_of_room
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, by_person, in_channel, phrase
+from daemon.runtime.people.answers import Answer, by_person, dm_of, in_channel, phrase
 
 _SHOWN = 40  # reminders in one list
 _LONGEST = 200  # characters of a reminder in it
@@ -235,21 +235,19 @@ async def _pause(cycle: Cycle, due: Intention, why: Pause) -> Answer:
 
 
 def _in_silence(*acts: MemoryAct) -> Answer:
-    return Answer(acts=acts, more={"rooms": frozenset()}, here=False)
+    return Answer(acts=acts, here=False)
 
 
 async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[MemoryAct, ...]:
     """Return the DM that reports it to the person, in their language, nothing where the DM can't be opened."""
-    services, claim = cycle.services, cycle.claim
-    words = services.soul().words_in(await services.channels.main.language_of(due.behalf))
-    text = words.say(sentence, number=due.number, room=await room_name(cycle, claim.conversation.channel))
+    services = cycle.services
+    words, room = await services.words_for(due.behalf), await room_name(cycle, cycle.claim.conversation.channel)
     try:
-        found = await services.capabilities.find_room(due.behalf)
+        dm = await dm_of(cycle, due.behalf)
     except ChannelError as error:
         services.emit("reminder.no_room", id=due.id, reason=error.message)
         return ()
-    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
-    return (SaidInPrivate(found.channel, found.audience, services.channels.of(where).split(text, where, cycle.hosts)),)
+    return (dm.said(cycle, words.say(sentence, number=due.number, room=room)),)
 
 
 async def _digest(cycle: Cycle, due: Intention) -> Answer:

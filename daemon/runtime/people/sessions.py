@@ -8,7 +8,7 @@ from typing import Final
 from daemon.core.errors import ChannelError
 from daemon.core.fencing import clean_name
 from daemon.core.notes import LONGEST, NoteKind, NoteRefused, checked_words
-from daemon.core.perception import ConversationKey, Place
+from daemon.core.perception import Place
 from daemon.core.phrases import Command, Phrase
 from daemon.core.questions import MOST_HOURLY, MOST_WAITING, OVER_MS, BoundThread
 from daemon.core.sessions import CodeSession, Visibility, key_of
@@ -20,7 +20,7 @@ from daemon.memory.shared.keys import KeysEnded, OwnKey
 from daemon.memory.shared.question_acts import AskedOwner, PutToSession, Unbound
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import turns_of
-from daemon.runtime.people.answers import Answer, before_members, in_dm, in_slack, phrase
+from daemon.runtime.people.answers import Answer, before_members, dm_of, in_dm, in_slack, phrase
 from daemon.runtime.people.own_memory import day_in
 from daemon.shared.asking import is_near, nearest
 from daemon.shared.who_works import is_of, listed, listed_of
@@ -81,29 +81,38 @@ async def _put(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
 
 
 async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
-    say, newest = cycle.words.say, cycle.newest
+    newest, kind = cycle.newest, NoteKind.QUESTION if phrase.command is Command.ASK else NoteKind.TASK
     try:
         session = await _session(cycle, phrase.name)
-        words = words_for_session(cycle, phrase.words, own=session.person == newest.author)
+        own = session.person == newest.author
+        act = _message(cycle, session, kind, words_for_session(cycle, phrase.words, own=own))
+        return (cycle.words.say("ask_put", session=session.name), act) if own else await _asked(cycle, session, act)
     except NotAsked as refused:
         return str(refused), None
-    act = PutToSession(
+
+
+def _message(cycle: Cycle, session: CodeSession, kind: NoteKind, words: str, *, bound: bool = False) -> PutToSession:
+    newest = cycle.newest
+    return PutToSession(
         session.id,
         session.name,
         session.person,
-        NoteKind.QUESTION if phrase.command is Command.ASK else NoteKind.TASK,
+        kind,
         words,
         clean_name(newest.name),
         cycle.channel.reply_to(newest),
         cycle.readers.audience,
+        bound=bound,
     )
-    if session.person == newest.author:
-        return say("ask_put", session=session.name), act
-    owner = clean_name(session.person_name)
+
+
+async def _asked(cycle: Cycle, session: CodeSession, act: PutToSession) -> tuple[str, PutToSession]:
+    """Ask the owner of the session for permission. Raises NotAsked where they can't be reached."""
+    say, owner = cycle.words.say, clean_name(session.person_name)
     try:
-        asks = await asks_owner(cycle, session, act)
-    except ChannelError:
-        return say("ask_unreachable", owner=owner, session=session.name), None
+        asks = await _asks_owner(cycle, session, act)
+    except ChannelError as error:
+        raise NotAsked(say("ask_unreachable", owner=owner, session=session.name)) from error
     return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
 
 
@@ -160,14 +169,10 @@ def _unknown(cycle: Cycle, name: str, near: Sequence[str]) -> str:
     return f"{unknown} {cycle.words.say('ask_nearest', sessions=names)}" if near else unknown
 
 
-async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
+async def _asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
     """Return the question for the owner, in their language: asker, place and words. Raises ChannelError."""
-    services, newest = cycle.services, cycle.newest
-    room = await services.capabilities.find_room(session.person)
-    words = services.soul().words_in(await services.channels.main.language_of(session.person))
+    newest, words = cycle.newest, await cycle.services.words_for(session.person)
     link = "" if newest.place is Place.DM else await cycle.channel.permalink(newest.conversation, newest.ts)
-    hosts = KnownHosts(services.settings.link_hosts)
-    hosts.learn(link)
     lines = [
         words.say(
             "ask_may_question" if act.kind is NoteKind.QUESTION else "ask_may_task",
@@ -183,10 +188,16 @@ async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> A
         lines[-1] = f"{lines[-1]} {link}"
     if session.unwatched:
         lines.append(words.say("ask_unwatched", session=session.name))
-    there = ConversationKey(newest.conversation.soul, newest.conversation.workspace, room.channel)
-    parts = services.channels.of(there).split("\n\n".join(lines), there, hosts)
-    seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
-    return AskedOwner(session.person, room.channel, room.audience, parts, seconds)
+    return await asked_in_dm(cycle, session.person, "\n\n".join(lines), link)
+
+
+async def asked_in_dm(cycle: Cycle, person: str, text: str, link: str) -> AskedOwner:
+    """Return a question in the DM of a session's owner. Raises ChannelError."""
+    services, dm = cycle.services, await dm_of(cycle, person)
+    hosts = KnownHosts(services.settings.link_hosts)
+    hosts.learn(link)
+    seconds = min(services.settings.approval_seconds, OVER_MS / 1000)
+    return AskedOwner(person, dm.where.channel, dm.audience, dm.split(cycle, text, hosts), seconds)
 
 
 WHERE_ASKED: Final = {
@@ -244,33 +255,17 @@ async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -
 
 async def _bound_words_put(cycle: Cycle, session: CodeSession) -> tuple[str, PutToSession]:
     """Return the soul's answer, mostly empty, and the message for the session. Raises NotAsked."""
-    say, newest = cycle.words.say, cycle.newest
+    newest = cycle.newest
     if why := why_none(cycle):
         raise NotAsked(why)
     await require_room(cycle, session)
     own = bool(session.person) and session.person == newest.author
     clicked = session.unwatched and not own
     if clicked and not session.person:
-        raise NotAsked(say("ask_unowned", session=session.name))
-    act = PutToSession(
-        session.id,
-        session.name,
-        session.person,
-        NoteKind.QUESTION,
-        words_for_session(cycle, newest.content, own=not clicked),
-        clean_name(newest.name),
-        cycle.channel.reply_to(newest),
-        cycle.readers.audience,
-        bound=not clicked,
-    )
-    if not clicked:
-        return "", act
-    owner = clean_name(session.person_name)
-    try:
-        asks = await asks_owner(cycle, session, act)
-    except ChannelError as error:
-        raise NotAsked(say("ask_unreachable", owner=owner, session=session.name)) from error
-    return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
+        raise NotAsked(cycle.words.say("ask_unowned", session=session.name))
+    words = words_for_session(cycle, newest.content, own=not clicked)
+    act = _message(cycle, session, NoteKind.QUESTION, words, bound=not clicked)
+    return await _asked(cycle, session, act) if clicked else ("", act)
 
 
 _OF_KEYS: Final = (Command.MY_KEYS, Command.END_KEY, Command.END_KEYS)
