@@ -166,7 +166,7 @@ async def assemble(
         chores = _chores(shared, meanings)
         for one in works.values():
             chores |= one.chores
-        wakes = [work.look_again, *(one.scheduler.look_again for one in works.values())]
+        wakes = [work.look_again, *(one.alarm.ring for one in works.values())]
         chores["news"] = partial(news.watch, partial(_look_again, wakes, interrupts, store, hosting, clock))
         yield Daemon(
             settings,

@@ -19,36 +19,35 @@ from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import AnyLane, lanes_of_soul, ring
 from daemon.runtime.jobs import VISITS_EVERY_S, JobRunner, Titler, sweep_visits
 from daemon.runtime.people.rooms import TELLING_EVERY_S, tell_of_readings
-from daemon.runtime.scheduler import AWAKENING_EVERY_S, Awakener, Scheduler
+from daemon.runtime.scheduler import AWAKENING_EVERY_S, POLL, Awakener, DueRows, Scheduler
 from daemon.runtime.slots import Slots
 
 
 @dataclass(frozen=True, slots=True)
 class SoulsWork:
-    """The work of one soul. `chores` run as long as the daemon, by their names in the log."""
+    """The work of one soul. `chores` run as long as the daemon, by name. `alarm` wakes the scheduler."""
 
     lanes: tuple[AnyLane, ...]
-    scheduler: Scheduler
+    alarm: Bell
     night: Consolidator
     chores: Mapping[str, Loop]
 
 
 def work_of(soul: str, services: CycleServices, interrupts: Interrupts, bell: Bell) -> SoulsWork:
     """Build the work of a soul. `bell` rings when a message arrives."""
-    store, clock, emit, alarm = services.store, services.clock, services.emit, Bell()
+    clock, emit, alarm = services.clock, services.emit, Bell()
     runner = JobRunner(services, SUBPROCESSES, interrupts)
     lanes = _lanes(services, runner, interrupts, bell, alarm)
     on_due = partial(ring, lanes)
-    due = (store.intentions, store.approvals, services.asking, store.due_predictions)
-    scheduler = Scheduler(*due, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
+    scheduler = Scheduler(_due_rows(services), clock, emit, on_due)
     night = _night(services, runner, on_due)
     sweep = partial(sweep_visits, services, on_due, services.timing.visit_timeout_ms)
     return SoulsWork(
         lanes,
-        scheduler,
+        alarm,
         night,
         {
-            f"scheduler of {soul}": scheduler.run,
+            f"scheduler of {soul}": every(clock, POLL, scheduler.look, alarm),
             f"consolidation of {soul}": every(clock, POLL_S, night.look),
             f"awakening of {soul}": every(clock, AWAKENING_EVERY_S, Awakener(services, on_due).look),
             f"money of {soul}": services.till.run,
@@ -56,6 +55,21 @@ def work_of(soul: str, services: CycleServices, interrupts: Interrupts, bell: Be
             f"telling of {soul}": every(clock, TELLING_EVERY_S, partial(tell_of_readings, services, on_due)),
             f"what {soul} does": services.at_work.run,
         },
+    )
+
+
+def _due_rows(services: CycleServices) -> tuple[DueRows, ...]:
+    intentions, approvals = services.store.intentions, services.store.approvals
+    asking, predictions = services.asking, services.store.due_predictions
+
+    async def now() -> int:
+        return services.clock.now_ms()
+
+    return (
+        DueRows("schedule.due", intentions.next_due_ms, intentions.fall_due),
+        DueRows("approvals.expired", approvals.next_due_ms, approvals.expire),
+        DueRows("sessions.unanswered", now, asking.fall_due),
+        DueRows("predictions.scored", predictions.next_due_ms, predictions.fall_due, is_work=False),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.concurrency import Bell
 from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreBusy, StoreDamaged, StoreError
 from daemon.core.ports.services import Clock, Emit
 
@@ -32,13 +33,17 @@ Loop = Callable[[], Coroutine[object, object, None]]
 """Work that runs until it is cancelled or fails."""
 
 
-def every(clock: Clock, seconds: float, chore: Callable[[], Awaitable[float | None]]) -> Loop:
-    """Return the loop that does a chore every so many seconds. A chore may return another number of seconds to wait."""
+def every(clock: Clock, seconds: float, chore: Callable[[], Awaitable[float | None]], bell: Bell | None = None) -> Loop:
+    """Return the loop that does a chore every so many seconds, and early when the bell rings.
+
+    A chore may return another number of seconds to wait.
+    """
 
     async def loop() -> None:
         while True:
             wait = await chore()
-            await clock.sleep(seconds if wait is None else wait)
+            rest = seconds if wait is None else wait
+            await (clock.sleep(rest) if bell is None else bell.wait(clock, rest))
 
     return loop
 

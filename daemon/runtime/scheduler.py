@@ -4,19 +4,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from daemon.core.concurrency import Bell
 from daemon.core.errors import ChannelError, ChannelRefused, StoreError
-from daemon.core.last_line import LastLine, in_short
+from daemon.core.last_line import in_short
 from daemon.core.ports import DutyTurn
 from daemon.core.ports.channel import Room
 from daemon.core.ports.services import Clock, Emit
 from daemon.core.tempo import OPS, QUIET_MS, alarm_post, sentence_of
-from daemon.memory.expectations.settling import DuePredictions
 from daemon.memory.queues.alarms import Addressee, Alarm, Alarms
-from daemon.memory.queues.approvals import Approvals
-from daemon.memory.queues.intentions import Intentions
 from daemon.runtime.cycle_services import CycleServices
-from daemon.shared.asking import SessionQuestions
 
 POLL = 2.0
 """Seconds between two looks for work that another process scheduled."""
@@ -24,73 +19,49 @@ POLL = 2.0
 _SHORTEST_WAIT = 0.05
 
 
-@dataclass(eq=False)
-class Scheduler:
-    """The mover of due intentions and expired questions into the inbox, which also scores predictions that are over.
+@dataclass(frozen=True, slots=True)
+class DueRows:
+    """Rows of one kind that fall due: when the next one does (ms), and the move of all that did.
 
-    `on_due` is called after a move, not after a score. `alarm` rings when something was scheduled. Several schedulers
-    may share one memory.db: each row is moved once.
+    `event` is logged with the number of moved rows. `is_work`: they are work for a lane.
     """
 
-    intentions: Intentions
-    approvals: Approvals
-    asking: SessionQuestions
-    predictions: DuePredictions
+    event: str
+    next_ms: Callable[[], Awaitable[int | None]]
+    move: Callable[[], Awaitable[int]]
+    is_work: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """The mover of rows that fall due. `on_due` is called when there is work.
+
+    Several schedulers may share one memory.db: each row is moved once.
+    """
+
+    kinds: Sequence[DueRows]
     clock: Clock
     emit: Emit
-    alarm: Bell
     on_due: Callable[[], None]
 
-    async def run(self) -> None:
-        """Move due rows until cancelled, also after failures. A row that can't be moved is finally parked."""
-        await LastLine(self.clock, self.emit).keep("scheduler", self._move_all)
+    async def look(self) -> float:
+        """Move due rows, and return the seconds until the next one falls due, at most POLL. Raises StoreError."""
+        return min([await self._move(kind) for kind in self.kinds])
 
-    def look_again(self) -> None:
-        self.alarm.ring()
-
-    async def _move_all(self) -> None:
-        while True:
-            dues = await self._next_dues()  # cheap; moving takes the write lock even when nothing is due
-            if await self._move_due_rows(*dues):
-                dues = await self._next_dues()
-            await self.alarm.wait(self.clock, self._until(*dues))
-
-    async def _next_dues(self) -> tuple[int | None, int | None, int | None]:
-        planned, asked = await self.intentions.next_due_ms(), await self.approvals.next_due_ms()
-        return planned, asked, await self.predictions.next_due_ms()
-
-    async def _move_due_rows(self, planned: int | None, asked: int | None, expected: int | None) -> bool:
-        """Move the due rows, and return whether there were any."""
-        fired = await self.intentions.fall_due() if self._is_due(planned) else 0
-        if fired:
-            self._announce("schedule.due", fired)
-        expired = await self.approvals.expire() if self._is_due(asked) else 0
-        if expired:
-            self._announce("approvals.expired", expired)
-        if unanswered := await self.asking.fall_due():
-            self._announce("sessions.unanswered", unanswered)
-        scored = await self.predictions.fall_due() if self._is_due(expected) else 0
-        if scored:
-            self.emit("predictions.scored", count=scored)
-        return bool(fired or expired or scored)
-
-    def _announce(self, event: str, count: int) -> None:
-        self.emit(event, count=count)
-        self.on_due()
+    async def _move(self, kind: DueRows) -> float:
+        due = await kind.next_ms()  # cheap; moving takes the write lock even when nothing is due
+        moved = await kind.move() if self._is_due(due) else 0
+        if moved:
+            self.emit(kind.event, count=moved)
+            if kind.is_work:
+                self.on_due()
+            due = await kind.next_ms()
+        if due is None or (self._is_due(due) and not moved):  # what can't be moved yet is no hurry
+            return POLL
+        return min(POLL, max(_SHORTEST_WAIT, (due - self.clock.now_ms()) / 1000))
 
     def _is_due(self, due: int | None) -> bool:
         return due is not None and due <= self.clock.now_ms()
-
-    def _until(self, planned: int | None, asked: int | None, expected: int | None) -> float:
-        """Return the seconds until the next row falls due, at most POLL.
-
-        A prediction whose time is over waits for open messages of its conversation, and is not urgent.
-        """
-        dues = (planned, asked, None if self._is_due(expected) else expected)
-        due = min((one for one in dues if one is not None), default=None)
-        if due is None:
-            return POLL
-        return min(POLL, max(_SHORTEST_WAIT, (due - self.clock.now_ms()) / 1000))
 
 
 EVERY_S: Final = 60.0
