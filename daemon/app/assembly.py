@@ -1,16 +1,15 @@
 """Assembly of a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import daemon
-from daemon.app.health import SWEEP_EVERY_S, Eyes, Health, build_eyes, known_names
+from daemon.app.health import SWEEP_EVERY_S, Health, build_eyes, known_names
 from daemon.app.lanes import SoulsWork, work_of
 from daemon.app.lifecycle import Daemon, Hosting
-from daemon.app.minds import Meanings, build_meanings, labels_of
+from daemon.app.minds import build_meanings, labels_of
 from daemon.channels.souls import channels_of
 from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell, in_background
@@ -41,7 +40,6 @@ from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.process import Capabilities, Interrupts
-from daemon.mind.thought_input import Labels
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import Dispatcher
 from daemon.runtime.people.own_memory import own_memory
@@ -130,59 +128,42 @@ async def assemble(
                 most_waiting=settings.most_waiting,
             )
         )
-        news = StoreNews(store.database, clock)
-        eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
-        meanings = build_meanings(settings, store.database, clock, emit, stack)
-        library = _library(settings, store, meanings, clock, emit)
-        found = Surfacing(store.database, clock, meanings.meaning)
-        reasons = Reasons(store.database, meanings.patient, library.open_folders)
-        shared = _Shared(
-            settings,
-            clock,
-            emit,
-            store,
-            channels,
-            souls,
-            bells,
-            news,
-            eyes,
-            library,
-            toolbox,
-            found,
-            reasons,
-            labels_of(settings, meanings),
-            ForgettingPeople(store.database, clock, emit, settings.home, settings.index_folder, ring=news.tell),
-        )
-        works = dict[str, SoulsWork]()
+        shared = _Shared(settings, channels, store, clock, emit, stack=stack, toolbox=toolbox)
+        works, wake = dict[str, SoulsWork](), partial(_ring, bells.values())
         for name, bell in bells.items():
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
-            services = _services(shared, own, partial(souls.current, name), llm_of(name))
+            current = partial(souls.current, name)
+            services = _services(shared, own, current, llm_of(name), souls=souls.names, wake=wake)
             stack.push_async_callback(services.till.close)
             works[name] = work_of(name, services, interrupts, bell)
         await store.presence.release_dead_claims(settings.in_doubt)
-        hosting, health = Hosting(store.presence, souls, account, url), Health(clock)
-        work = Dispatcher([lane for one in works.values() for lane in one.lanes], clock, emit)
-        chores = _chores(shared, meanings)
-        for one in works.values():
-            chores |= one.chores
-        wakes = [work.look_again, *(one.alarm.ring for one in works.values())]
-        chores["news"] = partial(news.watch, partial(_look_again, wakes, interrupts, store, hosting, clock))
-        yield Daemon(
-            settings,
-            clock,
-            emit,
-            channels,
-            store,
-            work,
-            health,
-            troubles or RecentErrors(clock),
-            SharedContexts(store.contexts, news, clock, ADMIN),
-            hosting,
-            found,
-            chores,
-            {name: one.night for name, one in works.items()},
-        )
+        hosting = Hosting(store.presence, souls, account, url)
+        yield _daemon(shared, works, hosting, interrupts, troubles or RecentErrors(clock))
+
+
+def _daemon(
+    shared: "_Shared", works: Mapping[str, SoulsWork], hosting: Hosting, interrupts: Interrupts, troubles: RecentErrors
+) -> Daemon:
+    clock, emit, store, each = shared.clock, shared.emit, shared.store, works.values()
+    dispatcher = Dispatcher([lane for one in each for lane in one.lanes], clock, emit)
+    wakes = [dispatcher.look_again, *(one.alarm.ring for one in each)]
+    look = partial(_look_again, wakes, interrupts, store, hosting, clock)
+    return Daemon(
+        shared.settings,
+        clock,
+        emit,
+        shared.channels,
+        store,
+        dispatcher,
+        Health(clock),
+        troubles,
+        SharedContexts(store.contexts, shared.news, clock, ADMIN),
+        hosting,
+        shared.surfacing,
+        {name: loop for one in each for name, loop in one.chores.items()} | _chores(shared, look),
+        {name: one.night for name, one in works.items()},
+    )
 
 
 def _ring(bells: Iterable[Bell]) -> None:
@@ -206,41 +187,43 @@ async def _look_again(
     await hosting.refresh()
 
 
-@dataclass(frozen=True, slots=True)
 class _Shared:
-    """The parts that all souls of a daemon share."""
+    """The parts that all souls of a daemon share, closed with the stack. Raises ConfigError."""
 
-    settings: Settings
-    clock: Clock
-    emit: Emit
-    store: Store
-    channels: Channels
-    souls: Souls
-    bells: Mapping[str, Bell]
-    news: StoreNews
-    eyes: Eyes
-    library: FolderLibrary
-    toolbox: Toolbox
-    surfacing: Surfacing
-    reasons: Reasons
-    labels: Labels
-    forgetting: ForgettingPeople
+    def __init__(
+        self,
+        settings: Settings,
+        channels: Channels,
+        store: Store,
+        clock: Clock,
+        emit: Emit,
+        *,
+        stack: AsyncExitStack,
+        toolbox: Toolbox,
+    ) -> None:
+        self.settings, self.channels, self.store, self.clock, self.emit = settings, channels, store, clock, emit
+        self.toolbox = toolbox
+        self.news = StoreNews(store.database, clock)
+        self.eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
+        self.meanings = build_meanings(settings, store.database, clock, emit, stack)
+        index = LibraryIndex(store.database, clock, self.meanings.meaning)
+        tell, to_all = partial(store.awakenings.perceive, HouseSense.LIBRARY), settings.library_public
+        self.library = FolderLibrary(settings.library, index, clock, emit, open_to_all=to_all, tell=tell)
+        self.surfacing = Surfacing(store.database, clock, self.meanings.meaning)
+        self.reasons = Reasons(store.database, self.meanings.patient, self.library.open_folders)
+        self.labels = labels_of(settings, self.meanings)
+        folder, index_folder = settings.home, settings.index_folder
+        self.forgetting = ForgettingPeople(store.database, clock, emit, folder, index_folder, ring=self.news.tell)
 
 
-def _library(settings: Settings, store: Store, meanings: Meanings, clock: Clock, emit: Emit) -> FolderLibrary:
-    index = LibraryIndex(store.database, clock, meanings.meaning)
-    tell = partial(store.awakenings.perceive, HouseSense.LIBRARY)
-    return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public, tell=tell)
-
-
-def _chores(shared: _Shared, meanings: Meanings) -> dict[str, Loop]:
+def _chores(shared: _Shared, look: Callable[[], Awaitable[None]]) -> dict[str, Loop]:
     settings, database, clock, emit = shared.settings, shared.store.database, shared.clock, shared.emit
     prunes = Duty(database, clock, "pruning", every_s=PRUNED_EVERY_S)
     kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
     silence_ms = int(settings.visit_silence * 1000)
     return {
         "library": shared.library.keep_indexed,
-        "vectors": meanings.keep,
+        "vectors": shared.meanings.keep,
         "pictures": every(clock, SWEEP_EVERY_S, shared.eyes.sweep),
         "write-ahead log": partial(keep_log_small, database, clock, emit),
         "wiping": partial(tidy_periodically, database, clock, emit),
@@ -249,6 +232,7 @@ def _chores(shared: _Shared, meanings: Meanings) -> dict[str, Loop]:
         "mirror": partial(_mirror, settings, database, clock, emit),
         "expiring": partial(expire_periodically, database, _kept(settings), clock, emit),
         "pruning": partial(prune_periodically, database, kept, clock, emit, prunes.turn),
+        "news": partial(shared.news.watch, look),
     }
 
 
@@ -271,7 +255,9 @@ def _kept(settings: Settings) -> MemoryRetention:
     )
 
 
-def _services(shared: _Shared, store: Store, soul: Callable[[], Soul], llm: LLM) -> CycleServices:
+def _services(
+    shared: _Shared, store: Store, soul: Callable[[], Soul], llm: LLM, *, souls: Sequence[str], wake: Callable[[], None]
+) -> CycleServices:
     settings, clock, channels = shared.settings, shared.clock, shared.channels
     name = soul().name
     return CycleServices(
@@ -292,10 +278,10 @@ def _services(shared: _Shared, store: Store, soul: Callable[[], Soul], llm: LLM)
         surfacing=shared.surfacing,
         reasons=shared.reasons,
         news=shared.news,
-        wake=partial(_ring, shared.bells.values()),
+        wake=wake,
         at_work=SoulAtWork(shared.store.contexts.awareness, clock, name),
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, name),
-        notes=SoulNotes(store.notes, clock, name, shared.souls.names, NoteBudget(settings.pair_hourly)),
+        notes=SoulNotes(store.notes, clock, name, souls, NoteBudget(settings.pair_hourly)),
         labels=shared.labels,
     )
 

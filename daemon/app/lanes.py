@@ -41,7 +41,7 @@ def work_of(soul: str, services: CycleServices, interrupts: Interrupts, bell: Be
     on_due = partial(ring, lanes)
     scheduler = Scheduler(_due_rows(services), clock, emit, on_due)
     night = _night(services, runner, on_due)
-    sweep = partial(sweep_visits, services, on_due, services.timing.visit_timeout_ms)
+    sweep = partial(sweep_visits, services, on_due, services.visit_timeout_ms)
     return SoulsWork(
         lanes,
         alarm,

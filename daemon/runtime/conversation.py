@@ -27,7 +27,7 @@ from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.invitations import AskedBefore
 from daemon.memory.queues.promises import TooManyPromises
 from daemon.memory.queues.stops import Stopped
-from daemon.memory.records import Claim, Delivery, InboxMessage, Speaks, Turn, TurnKind
+from daemon.memory.records import Claim, Delivery, InboxMessage, Turn, TurnKind
 from daemon.mind.process import Interrupts
 from daemon.runtime.away import away_note
 from daemon.runtime.cycle import run_cycle
@@ -300,9 +300,7 @@ class ConversationHandler:
         say = f"{sorry}{due}{await self._approval_outcome(newest)}".strip()
         if not say:
             return await self._commit_words(cycle, "", turns_of(cycle))
-        soul = cycle.soul
-        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, kind=TurnKind.APOLOGY)
-        return await self._commit_words(cycle, say, (*turns_of(cycle), said))
+        return await self._commit_words(cycle, say, (*turns_of(cycle), cycle.says(say, TurnKind.APOLOGY)))
 
     async def _approval_outcome(self, perception: Perception) -> str:
         if perception.modality is not Modality.DECISION or not perception.params.get("approved"):

@@ -67,25 +67,6 @@ MONOLOGUE = "internal_monologue"
 """The step whose whole answer is a private thought."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The milliseconds of silence that end a visit or begin dormancy or learning, and the cap on intentions."""
-
-    visit_timeout_ms: int
-    dormancy_timeout_ms: int
-    most_intentions: int
-    learning_lull_ms: int = 0
-
-    @classmethod
-    def of(cls, settings: Settings) -> "Timing":
-        return cls(
-            visit_timeout_ms=int(settings.visit_silence * 1000),
-            dormancy_timeout_ms=int(settings.dormant_after * 1000),
-            learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
-            most_intentions=settings.schedule_max,
-        )
-
-
 @dataclass(slots=True)
 class CycleServices:
     """One soul's settings, stores, model, channels, clock and log, and the parts that all souls of a daemon share.
@@ -121,16 +102,19 @@ class CycleServices:
     notes: SoulNotes
     labels: Labels
     triage: Triage = field(init=False)
-    timing: Timing = field(init=False)
     quiet_hours: QuietHours = field(init=False)
     names: PromptNames = field(init=False)
 
     def __post_init__(self) -> None:
         ask_gate = partial(admit, self.channels, self.store.events)
         self.triage = Triage(ask_gate, self.clock, self.emit, stale_after=self.settings.stale_after)
-        self.timing = Timing.of(self.settings)
         self.quiet_hours = QuietHours.parse(self.settings.quiet_hours)
         self.names = PromptNames(self.channels.main)
+
+    @property
+    def visit_timeout_ms(self) -> int:
+        """Return the milliseconds of silence that end a visit."""
+        return int(self.settings.visit_silence * 1000)
 
     @property
     def thinks_by_itself(self) -> bool:

@@ -176,7 +176,7 @@ def note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
         persona=soul.name,
         situation=_situation(soul, state, str(newest.place) if newest else ""),
         visit=claim.visit_state.visit + (bool(words) and not claim.visit_state.exchanges),
-        begins=bool(words) and 0 < services.timing.visit_timeout_ms < silent_ms and claim.visit_state.spoken_ms > 0,
+        begins=bool(words) and 0 < services.visit_timeout_ms < silent_ms and claim.visit_state.spoken_ms > 0,
         ends=newest is not None and newest.modality is Modality.TIME and newest.process == _LAST,
         opens=bool(words),
         then=tuple(name for name in AFTER_A_VISIT if name in soul.subprocesses),

@@ -11,7 +11,7 @@ from daemon.memory.queues.ended_visits import SessionAnswered
 from daemon.memory.records import Delivery, Speaks, Turn
 from daemon.memory.shared.question_acts import BINDS, Decided, DecidedToBind
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, commit_answer
+from daemon.runtime.people.answers import DaemonAnswer, commit_answer
 from daemon.runtime.people.binding import ask_to_bind, bind_as_allowed
 
 _ABOUT_BINDING: Final = {str(News.BIND): ask_to_bind, str(News.BOUND): bind_as_allowed}
@@ -41,25 +41,25 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
     return delivery
 
 
-def _decided(cycle: Cycle) -> Answer:
+def _decided(cycle: Cycle) -> DaemonAnswer:
     approval, expired = str(cycle.newest.params["approval"]), bool(cycle.newest.params.get("expired"))
     act = DecidedToBind(approval) if approval.startswith(BINDS) else Decided(approval, expired)
-    return Answer(acts=(act,), here=False)
+    return DaemonAnswer(acts=(act,), here=False)
 
 
-async def _said(cycle: Cycle) -> Answer:
+async def _said(cycle: Cycle) -> DaemonAnswer:
     found = await cycle.services.asking.with_answer(str(cycle.newest.params.get(NOTE_PARAM, "")))
     if found is None:  # the question was forgotten
-        return Answer(here=False)
+        return DaemonAnswer(here=False)
     question, answer, session = found
     if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):
         cycle.dismiss("its thread is bound no more")
-        return Answer(here=False)
+        return DaemonAnswer(here=False)
     turns = tuple[Turn, ...]()
     if answer and _may_hear(cycle, question):
         turns = (await _turn(cycle, question, answer, session),)
     acts = (SessionAnswered(),) if _is_thought_about(cycle, question, turns) else ()
-    return Answer(_text(cycle, question, answer, session), acts, turns, {"reply_to": question.reply_to})
+    return DaemonAnswer(_text(cycle, question, answer, session), acts, turns, {"reply_to": question.reply_to})
 
 
 def _is_thought_about(cycle: Cycle, question: SharedMessage, turns: tuple[Turn, ...]) -> bool:

@@ -197,7 +197,7 @@ def _limits(cycle: Cycle, soul: Soul) -> Limits | None:
 
 
 async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Transcript, now: int) -> Visit:
-    person, timeout_ms = known.of(cycle.newest.author), cycle.services.timing.visit_timeout_ms
+    person, timeout_ms = known.of(cycle.newest.author), cycle.services.visit_timeout_ms
     visit = visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms)
     if visit.begins or soul.mind != "cycle":
         return visit
@@ -207,7 +207,7 @@ async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Tra
 async def _is_on_alert(cycle: Cycle) -> bool:
     """Return whether the last feeling in this visit puts the soul on the alert. Raises StoreError."""
     services = cycle.services
-    since = services.clock.now_ms() - services.timing.visit_timeout_ms
+    since = services.clock.now_ms() - services.visit_timeout_ms
     return is_alarming(await services.store.qualia.newest(cycle.claim.conversation, since))
 
 

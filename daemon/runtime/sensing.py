@@ -98,7 +98,7 @@ def _begun_ms(cycle: Cycle, transcript: Transcript) -> int:
     """Return the earliest beginning of the talk: a thread is one talk, a timeline has a pause between two."""
     if cycle.claim.conversation.thread:
         return 0
-    begun, pause = cycle.services.clock.now_ms(), cycle.services.timing.visit_timeout_ms
+    begun, pause = cycle.services.clock.now_ms(), cycle.services.visit_timeout_ms
     for said_ms in (int(float(turn.ts) * 1000) for turn in reversed(transcript.turns)):
         if begun - said_ms > pause:
             break

@@ -68,9 +68,8 @@ async def words_for_promises(cycle: Cycle) -> tuple[str, tuple[Turn, ...]]:
     if not cycle.is_tick or PROMISED not in cycle.newest.params:
         return "", ()
     cycle.at_hand = await cycle.services.store.minds.at_hand(cycle.claim.conversation, cycle.readers)
-    say, soul = fallback_text(cycle.words, due_promises(cycle.newest, cycle.at_hand)), cycle.soul
-    said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, kind=TurnKind.APOLOGY)
-    return say, (said,) if say else ()
+    say = fallback_text(cycle.words, due_promises(cycle.newest, cycle.at_hand))
+    return say, (cycle.says(say, TurnKind.APOLOGY),) if say else ()
 
 
 def _promised(motor: Motor) -> Iterator[GoalChange]:

@@ -19,7 +19,7 @@ from daemon.runtime.sensing import tell_others
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DaemonAnswer:
     """An answer in the conversation, empty for none, with the acts and turns that are stored with it.
 
     `more` are further fields of the commit's effect. `here`: the readers of the conversation must not have changed.
@@ -61,7 +61,7 @@ async def dm_of(cycle: Cycle, person: str) -> Dm:
     return Dm(ConversationKey(key.soul, key.workspace, found.channel), found.audience)
 
 
-async def commit_answer(cycle: Cycle, answer: Answer) -> Delivery | None:
+async def commit_answer(cycle: Cycle, answer: DaemonAnswer) -> Delivery | None:
     """Commit an answer, and return its first post, claimed for sending.
 
     Raises StoreError, LostLease, and ReadersChanged if the readers changed or an act has to be made again.
@@ -98,7 +98,7 @@ async def _commit_shown(cycle: Cycle, effect: CycleEffect) -> Delivery | None:
     return delivery
 
 
-Handler = Callable[[Cycle, Phrase], Awaitable[Answer | str]]
+Handler = Callable[[Cycle, Phrase], Awaitable[DaemonAnswer | str]]
 Guard = Callable[[Cycle], bool]
 
 
@@ -123,11 +123,11 @@ class Obeyed:
         if self.names_sessions:
             cycle.require_known_readers()
         answer = await self._answer(cycle, phrase)
-        delivery = await commit_answer(cycle, Answer(answer) if isinstance(answer, str) else answer)
+        delivery = await commit_answer(cycle, DaemonAnswer(answer) if isinstance(answer, str) else answer)
         cycle.services.emit("phrase.obeyed", command=phrase.command, trace=cycle.trace_id)
         return delivery
 
-    async def _answer(self, cycle: Cycle, phrase: Phrase) -> Answer | str:
+    async def _answer(self, cycle: Cycle, phrase: Phrase) -> DaemonAnswer | str:
         if TYPED in cycle.newest.params and phrase.command in AS_MESSAGE:
             return cycle.words.say("command_as_message")
         for guard, sentence in self.needs.items():

@@ -15,12 +15,12 @@ from daemon.memory.shared.keys import new_key_id
 from daemon.memory.shared.pairings import CodeTyped, MachineDecided, Typed, WeighedCode
 from daemon.memory.shared.question_acts import EVERYBODY_PARAM, SESSION_PARAM, AskedOwner, AskedToBind, Bound, Unbound
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, in_dm, in_slack, phrase
+from daemon.runtime.people.answers import DaemonAnswer, in_dm, in_slack, phrase
 from daemon.runtime.people.sessions import WHERE_ASKED, NotAsked, asked_in_dm, session_named, why_none
 
 
 @phrase(Command.BIND, Command.BIND_FOR_ALL, names_sessions=True)
-async def bind_here(cycle: Cycle, phrase: Phrase) -> Answer:
+async def bind_here(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Bind the thread, or say why not.
 
     The author must be the session's owner: their own words are their consent, a key or a token is none. Raises
@@ -30,21 +30,21 @@ async def bind_here(cycle: Cycle, phrase: Phrase) -> Answer:
         session = await session_named(cycle, phrase.name)
         _require_bindable(cycle, session, by=cycle.newest.author)
     except NotAsked as refused:
-        return Answer(str(refused))
+        return DaemonAnswer(str(refused))
     return _bound(cycle, session, everybody=phrase.command is Command.BIND_FOR_ALL)
 
 
 @phrase(Command.UNBIND)
-async def unbind_here(cycle: Cycle, _: Phrase) -> Answer:
+async def unbind_here(cycle: Cycle, _: Phrase) -> DaemonAnswer:
     """End the binding of the thread, whatever user asks."""
     bound = cycle.claim.bound
     if bound is None:
-        return Answer(cycle.words.say("bound_not"))
+        return DaemonAnswer(cycle.words.say("bound_not"))
     cycle.services.emit("threads.unbound", trace=cycle.trace_id)
-    return Answer(cycle.words.say("bound_ended"), (Unbound(bound),))
+    return DaemonAnswer(cycle.words.say("bound_ended"), (Unbound(bound),))
 
 
-async def ask_to_bind(cycle: Cycle) -> Answer:
+async def ask_to_bind(cycle: Cycle) -> DaemonAnswer:
     """Ask the owner of a session whether the thread may be bound, as the admin wants.
 
     Where it can't be bound any more, nothing is said, since no user here asked for it. Raises StoreError.
@@ -53,25 +53,25 @@ async def ask_to_bind(cycle: Cycle) -> Answer:
     try:
         if session is not None:
             asks = await _asks(cycle, session, everybody=everybody)
-            return Answer(acts=(AskedToBind(session.id, session.name, everybody, asks),))
+            return DaemonAnswer(acts=(AskedToBind(session.id, session.name, everybody, asks),))
     except ChannelError as error:
         cycle.services.emit("threads.not_bound", trace=cycle.trace_id, reason=error.message)
-    return Answer()
+    return DaemonAnswer()
 
 
-async def bind_as_allowed(cycle: Cycle) -> Answer:
+async def bind_as_allowed(cycle: Cycle) -> DaemonAnswer:
     """Bind the thread as the session's owner allowed, if it still can be. Raises StoreError."""
     session = await _meant(cycle)
     everybody = bool(cycle.newest.params.get(EVERYBODY_PARAM))
-    return Answer() if session is None else _bound(cycle, session, everybody=everybody)
+    return DaemonAnswer() if session is None else _bound(cycle, session, everybody=everybody)
 
 
-def _bound(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Answer:
+def _bound(cycle: Cycle, session: CodeSession, *, everybody: bool) -> DaemonAnswer:
     text = cycle.words.say(
         "bound_for_all" if everybody else "bound_here", owner=clean_name(session.person_name), session=session.name
     )
     cycle.services.emit("threads.bound", trace=cycle.trace_id, everybody=everybody)
-    return Answer(text, (Bound(session.id, session.name, session.person, everybody),))
+    return DaemonAnswer(text, (Bound(session.id, session.name, session.person, everybody),))
 
 
 def _require_bindable(cycle: Cycle, session: CodeSession, *, by: str) -> None:
@@ -136,19 +136,19 @@ def decides_on_machine(cycle: Cycle) -> bool:
 
 
 @phrase(Command.PAIR, needs={in_slack: "pair_in_slack"})
-async def pair(cycle: Cycle, phrase: Phrase) -> Answer:
+async def pair(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Answer a pairing code or decision. Raises StoreError."""
     newest, code, say = cycle.newest, phrase.words, cycle.words.say
     if newest.modality is Modality.DECISION:
         return await _decided(cycle)
     weighed = await cycle.services.store.pairings.weigh(code, newest.author)
     if not in_dm(cycle):
-        return Answer(say("pair_in_dm"), (CodeTyped(code, weighed, ""),))
+        return DaemonAnswer(say("pair_in_dm"), (CodeTyped(code, weighed, ""),))
     if weighed.typed is not Typed.RIGHT or weighed.pairing is None:
-        return Answer(say(_SENTENCES[weighed.typed]), (CodeTyped(code, weighed, ""),))
+        return DaemonAnswer(say(_SENTENCES[weighed.typed]), (CodeTyped(code, weighed, ""),))
     approval = f"{BUTTON}{secrets.token_hex(8)}"
     new = NewApproval(approval, Command.PAIR.value, {}, (newest.author,), weighed.pairing.until_ms)
-    return Answer(_question(cycle, weighed), (CodeTyped(code, weighed, approval),), more={"approval": new})
+    return DaemonAnswer(_question(cycle, weighed), (CodeTyped(code, weighed, approval),), more={"approval": new})
 
 
 def _question(cycle: Cycle, weighed: WeighedCode) -> str:
@@ -158,17 +158,17 @@ def _question(cycle: Cycle, weighed: WeighedCode) -> str:
     return "\n\n".join((say("pair_asks"), code_block(machine), say("pair_beware"), choices))
 
 
-async def _decided(cycle: Cycle) -> Answer:
+async def _decided(cycle: Cycle) -> DaemonAnswer:
     """Give a machine the rights of the button that the person pressed. Any other decision gives none."""
     newest, say = cycle.newest, cycle.words.say
     approval = str(newest.params["approval"])
     found = await cycle.services.store.pairings.asked_by(approval)
     if newest.params.get("expired"):
-        return Answer()
+        return DaemonAnswer()
     if found is None or found.person != newest.author:
-        return Answer(say("pair_unknown"))
+        return DaemonAnswer(say("pair_unknown"))
     own = newest.params.get("approved") is True and newest.params.get("by") == newest.author
     rights = CHOICES.get(str(newest.params.get("answer"))) if own else None
     key = new_key_id() if rights else ""
     text = say("pair_done", id=key) if rights else say("pair_not_done")
-    return Answer(text, (MachineDecided(approval, found.id, key, rights),))
+    return DaemonAnswer(text, (MachineDecided(approval, found.id, key, rights),))

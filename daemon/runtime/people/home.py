@@ -21,7 +21,7 @@ from daemon.mind.recall.mood import current_mood
 from daemon.runtime.abilities import Ability, abilities
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import turns_of
-from daemon.runtime.people.answers import Answer, phrase
+from daemon.runtime.people.answers import DaemonAnswer, phrase
 from daemon.runtime.people.inviting import unasked_section
 from daemon.runtime.people.own_memory import day_in
 from daemon.runtime.people.reminders import lines_of
@@ -92,7 +92,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 @phrase(Command.HOME)
-async def handle_home(cycle: Cycle, phrase: Phrase) -> Answer:
+async def handle_home(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Do what was pressed on the page, and then show the page as it is now. Raises StoreError.
 
     If the platform doesn't take the page, the next opening shows it.
@@ -104,7 +104,9 @@ async def handle_home(cycle: Cycle, phrase: Phrase) -> Answer:
     first = int(about) if act == "page" and about.isdecimal() and len(about) < 4 else 0  # noqa: PLR2004
     facts = await cycle.services.store.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
     acts = acts or (Shown(tuple(one.id for one in facts)),)
-    return Answer("", acts, turns, {"rooms": cycle.readers.rooms}, here=False, after=partial(_show, cycle, act, first))
+    return DaemonAnswer(
+        "", acts, turns, {"rooms": cycle.readers.rooms}, here=False, after=partial(_show, cycle, act, first)
+    )
 
 
 async def _show(cycle: Cycle, act: str, first: int) -> None:
@@ -233,15 +235,15 @@ _CLAUSES: Final = frozenset(
 
 
 @phrase(Command.INTRODUCE, names_sessions=True)
-async def introduce(cycle: Cycle, _: Phrase) -> Answer:
+async def introduce(cycle: Cycle, _: Phrase) -> DaemonAnswer:
     """Introduce the soul, once in a channel. The post is dropped without a word where Slack refuses it."""
     soul = cycle.soul
     if not soul.presence.introduces_itself:
         cycle.dismiss("it does not introduce itself")
-        return Answer(here=False)
+        return DaemonAnswer(here=False)
     command = cycle.channel.offers(cycle.claim.conversation).command
     text = introduction(cycle.words, soul.display_name, await abilities(cycle), command)
-    return Answer(text, more={"unasked": True, "rooms": frozenset()})
+    return DaemonAnswer(text, more={"unasked": True, "rooms": frozenset()})
 
 
 def introduction(words: Words, name: str, found: Iterable[Ability], command: str) -> str:

@@ -15,24 +15,24 @@ from daemon.memory.queues.promises import PromisesDeclined
 from daemon.memory.records import Speaks
 from daemon.mind.motor import in_short
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, in_dm, phrase
+from daemon.runtime.people.answers import DaemonAnswer, in_dm, phrase
 
 
 @phrase(Command.FOLLOW_UP_ON, Command.FOLLOW_UP_OFF, Command.FOLLOW_UP_STATUS)
-async def handle_following_up(cycle: Cycle, phrase: Phrase) -> Answer:
+async def handle_following_up(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     newest, where, say, how = cycle.newest, cycle.claim.conversation, cycle.words.say, how_decided(cycle)
     if how is None:
-        return Answer()
+        return DaemonAnswer()
     if Speaks.of(newest.author) is not Speaks.PERSON or newest.bot or not cycle.channel.offers(where).unasked:
-        return Answer(say("follow_up_not_here"))
+        return DaemonAnswer(say("follow_up_not_here"))
     if phrase.command is Command.FOLLOW_UP_OFF:
-        return Answer(say("follow_up_off"), (Invited(invited=False, how=how),))
+        return DaemonAnswer(say("follow_up_off"), (Invited(invited=False, how=how),))
     if cycle.services.tick_budget(cycle.soul) is None:
-        return Answer(say("follow_up_never"))
+        return DaemonAnswer(say("follow_up_never"))
     if phrase.command is Command.FOLLOW_UP_ON:
         sentence = "follow_up_on" if in_dm(cycle) else "follow_up_in_dm"
-        return Answer(say(sentence), (Invited(invited=True, how=how),))
-    return Answer(await _as_it_stands(cycle))
+        return DaemonAnswer(say(sentence), (Invited(invited=True, how=how),))
+    return DaemonAnswer(await _as_it_stands(cycle))
 
 
 def how_decided(cycle: Cycle) -> How | None:
@@ -77,7 +77,7 @@ async def says_what_is_unwanted(cycle: Cycle) -> bool:
 
 
 @phrase(Command.NOT_NOW)
-async def decline_unasked(cycle: Cycle, _: Phrase) -> Answer:
+async def decline_unasked(cycle: Cycle, _: Phrase) -> DaemonAnswer:
     newest, where, minds = cycle.newest, cycle.claim.conversation, cycle.services.store.minds
     lines, acts = list[str](), list[MemoryAct]()
     if held := await minds.promised_here(where, newest.author, below := _below(cycle)):
@@ -88,7 +88,7 @@ async def decline_unasked(cycle: Cycle, _: Phrase) -> Answer:
         until = cycle.services.clock.now_ms() + next_pause(found.pause_ms)
         lines.append(cycle.words.say("not_now_besides" if held else "not_now_paused", when=time_in(until, newest.zone)))
         acts.append(NotNow())
-    return Answer("\n".join(lines), tuple(acts))
+    return DaemonAnswer("\n".join(lines), tuple(acts))
 
 
 def _below(cycle: Cycle) -> str:

@@ -29,11 +29,11 @@ from daemon.memory.queues.memory_acts import (
 )
 from daemon.memory.queues.room_ways import JOINED, WAY_SET
 from daemon.memory.queues.typed_commands import HOME, MESSAGE, TYPED
-from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, VisitState
+from daemon.memory.records import Delivery, ProcessState, Turn, VisitState
 from daemon.mind.taking_effect import own_words
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import turns_of
-from daemon.runtime.people.answers import Answer, Dm, by_person, dm_of, phrase
+from daemon.runtime.people.answers import DaemonAnswer, Dm, by_person, dm_of, phrase
 from daemon.runtime.people.binding import bind_here, decides_on_machine, pair, unbind_here
 from daemon.runtime.people.home import handle_home, introduce, show_help, status_of_person, tell_what_stopped
 from daemon.runtime.people.inviting import decline_unasked, handle_following_up, says_what_is_unwanted
@@ -111,7 +111,7 @@ _OF_MEMORY: Final = (
 
 
 @phrase(*_OF_MEMORY, needs={by_person: "own_way"})
-async def answer_in_private(cycle: Cycle, phrase: Phrase) -> Answer:
+async def answer_in_private(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Answer here if the person alone reads it, else in their DM. Raises StoreError, and ChannelError without one."""
     claim, newest = cycle.claim, cycle.newest
     alone = claim.audience.kind is AudienceKind.DM
@@ -239,7 +239,7 @@ async def _forget(cycle: Cycle) -> OwnAnswer:
     return OwnAnswer(say("own_forgotten"), anew=True)
 
 
-def _in_room(cycle: Cycle, room: Dm, readers: Readers, own: OwnAnswer) -> Answer:
+def _in_room(cycle: Cycle, room: Dm, readers: Readers, own: OwnAnswer) -> DaemonAnswer:
     """Return the answer in the conversation, and what of it is said in the DM of the person."""
     newest, text, acts, say = cycle.newest, own.text, own.acts, cycle.words.say
     name = f"memory-{hashlib.sha256(newest.id.encode()).hexdigest()[:10]}.json" if own.file else ""
@@ -256,15 +256,13 @@ def _in_room(cycle: Cycle, room: Dm, readers: Readers, own: OwnAnswer) -> Answer
         more["approval"] = _question(newest.author, cycle.services.clock.now_ms())
     if own.anew:
         more |= {"state": ProcessState(), "visit_state": VisitState(), "zones": {}, "rooms": frozenset()}
-    return Answer(text, acts, _heard(cycle, room, own) if own.heard else (), more, here=room.here)
+    return DaemonAnswer(text, acts, _heard(cycle, room, own) if own.heard else (), more, here=room.here)
 
 
 def _heard(cycle: Cycle, room: Dm, answer: OwnAnswer) -> tuple[Turn, ...]:
     """Return the person's words and the answer as turns. A correction's phrase is not kept, only its words."""
-    soul, newest = cycle.soul, cycle.newest
     said = tuple(replace(one, body=answer.words or one.body) for one in turns_of(cycle))
-    passing = newest.author in cycle.paused
-    told = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, answer.text, passing=passing)
+    told = cycle.says(answer.text, passing=cycle.newest.author in cycle.paused)
     return (*said, told) if room.here else said
 
 

@@ -15,7 +15,7 @@ from daemon.memory.queues.typed_commands import ASKED_IN, MESSAGE, TYPED
 from daemon.memory.retrieval.reasons import DOCUMENT, Ear, Explained, Proof, Reason, WhySaid
 from daemon.memory.retrieval.rows import NOT_JUDGED, TURN, Judged
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, Dm, dm_of, phrase
+from daemon.runtime.people.answers import DaemonAnswer, Dm, dm_of, phrase
 from daemon.runtime.people.own_memory import day_in
 
 MOST_LINKS: Final = 12
@@ -119,7 +119,7 @@ _MOST_WHISPERED: Final = 3  # parts of an answer to a person without a DM
 
 
 @phrase(Command.WHY_SAID)
-async def explain(cycle: Cycle, _: Phrase) -> Answer:
+async def explain(cycle: Cycle, _: Phrase) -> DaemonAnswer:
     """Explain a reply: here to all readers, and to the person alone what they alone may know. Raises StoreError."""
     clicked, alone = cycle.newest.modality is Modality.DECISION, cycle.claim.audience.kind is AudienceKind.DM
     said = await _said_here(cycle)
@@ -129,10 +129,10 @@ async def explain(cycle: Cycle, _: Phrase) -> Answer:
     private = "" if alone else await _told_to(cycle, said, [*ears, *there])
     shown = "" if clicked and not alone else await _told_to(cycle, said, ears)
     if room is None or not private or private == shown:
-        answer = Answer(shown)
+        answer = DaemonAnswer(shown)
     else:
         shown = shown and f"{shown}\n\n{cycle.words.say('because_in_private')}"
-        answer = Answer(shown, (room.said(cycle, private),), more={"rooms": there[0].readers.rooms})
+        answer = DaemonAnswer(shown, (room.said(cycle, private),), more={"rooms": there[0].readers.rooms})
     if not clicked or alone:
         return answer
     return replace(answer, after=partial(_point_to, cycle, private, found=room is not None))

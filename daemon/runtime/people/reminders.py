@@ -22,10 +22,9 @@ from daemon.memory.queues.own_reminders import (
     ReminderPaused,
     ReminderResumed,
 )
-from daemon.memory.records import Speaks, Turn
 from daemon.mind.steps.digest import digest, talk_of_room
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, by_person, dm_of, in_channel, phrase
+from daemon.runtime.people.answers import DaemonAnswer, by_person, dm_of, in_channel, phrase
 
 _SHOWN = 40  # reminders in one list
 _LONGEST = 200  # characters of a reminder in it
@@ -35,7 +34,7 @@ _LONGEST = 200  # characters of a reminder in it
     *(Command.CANCEL_REMINDER, Command.MOVE_REMINDER, Command.RESUME_REMINDER),
     needs={by_person: "own_way"},
 )
-async def handle_own_reminders(cycle: Cycle, phrase: Phrase) -> Answer:
+async def handle_own_reminders(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Change a person's own reminders. Where others read along, the answer names a reminder by its number.
 
     Raises StoreError.
@@ -45,8 +44,8 @@ async def handle_own_reminders(cycle: Cycle, phrase: Phrase) -> Answer:
     for number in (phrase.number, *phrase.more):
         found = next((one for one in own if one.number == number), None)
         answer = await _change(cycle, phrase, found) if found is not None else None
-        answers.append(answer or Answer(cycle.words.say("reminder_no_number", number=number)))
-    return Answer("\n".join(one.text for one in answers), tuple(act for one in answers for act in one.acts))
+        answers.append(answer or DaemonAnswer(cycle.words.say("reminder_no_number", number=number)))
+    return DaemonAnswer("\n".join(one.text for one in answers), tuple(act for one in answers for act in one.acts))
 
 
 def _is_alone(cycle: Cycle) -> bool:
@@ -89,21 +88,21 @@ def _channel(one: Intention) -> str:
     return ConversationKey.parse(one.conversation).channel
 
 
-async def _change(cycle: Cycle, phrase: Phrase, found: Intention) -> Answer:
+async def _change(cycle: Cycle, phrase: Phrase, found: Intention) -> DaemonAnswer:
     words, number = cycle.words, found.number
     if phrase.command is Command.CANCEL_REMINDER:
-        return Answer(words.say("reminder_cancelled", number=number), (ReminderCancelled(found.id),))
+        return DaemonAnswer(words.say("reminder_cancelled", number=number), (ReminderCancelled(found.id),))
     if phrase.command is Command.MOVE_REMINDER:
         return _moved(cycle, found, phrase.words)
     rule = recurrence_of(found.every)
     if not found.paused or rule is None:
-        return Answer(words.say("reminder_resumed", number=number, when=_time(cycle, found.due_ms)))
+        return DaemonAnswer(words.say("reminder_resumed", number=number, when=_time(cycle, found.due_ms)))
     if (room := await _lost_room(cycle, found)) is not None:
-        return Answer(words.say("reminder_still_lost", number=number, room=room))
+        return DaemonAnswer(words.say("reminder_still_lost", number=number, room=room))
     now, zone = cycle.services.clock.now_ms(), cycle.newest.zone
     due_ms = found.due_ms if found.due_ms > now else rule.first(now, zone, found.fired_day).due_ms
     resumed = words.say("reminder_resumed", number=number, when=_time(cycle, due_ms))
-    return Answer(resumed, (ReminderResumed(found.id, zone),))
+    return DaemonAnswer(resumed, (ReminderResumed(found.id, zone),))
 
 
 async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
@@ -134,23 +133,23 @@ def _time(cycle: Cycle, ms: int) -> str:
     return shown
 
 
-def _moved(cycle: Cycle, found: Intention, to: str) -> Answer:
+def _moved(cycle: Cycle, found: Intention, to: str) -> DaemonAnswer:
     words, now, zone = cycle.words, cycle.services.clock.now_ms(), cycle.newest.zone
     rule, time = recurrence_of(found.every), time_of_day(to) or clock_time(to)
     if found.every and (rule is None or (time is None and not rule.hours)):
-        return Answer(words.say("reminder_time_alone", number=found.number))
+        return DaemonAnswer(words.say("reminder_time_alone", number=found.number))
     if rule is not None and time is not None and not rule.hours:
         return _as_moved(cycle, found, rule.at(*time).first(now, zone, found.fired_day).due_ms, rule.at(*time))
     try:
         due_ms = _on_its_day(found, time, now, zone) if time is not None else due_time(to, now, zone)
     except ValueError:
-        return Answer(words.say("reminder_when", number=found.number))
+        return DaemonAnswer(words.say("reminder_when", number=found.number))
     return _as_moved(cycle, found, due_ms, rule)
 
 
-def _as_moved(cycle: Cycle, found: Intention, due_ms: int, rule: Recurrence | None) -> Answer:
+def _as_moved(cycle: Cycle, found: Intention, due_ms: int, rule: Recurrence | None) -> DaemonAnswer:
     moved = cycle.words.say("reminder_moved", number=found.number, when=_time(cycle, due_ms))
-    return Answer(moved, (ReminderMoved(found.id, due_ms, str(rule) if rule else "", cycle.newest.zone),))
+    return DaemonAnswer(moved, (ReminderMoved(found.id, due_ms, str(rule) if rule else "", cycle.newest.zone),))
 
 
 def _on_its_day(found: Intention, time: tuple[int, int], now_ms: int, zone: str) -> int:
@@ -173,7 +172,7 @@ _ROOM_REFUSED: Final = frozenset({"unknown_channel", "shared_channel"})
 _ALONE: Final = (Place.DM, Place.TERMINAL)
 
 
-async def bring_up_apart(cycle: Cycle) -> Answer | None:
+async def bring_up_apart(cycle: Cycle) -> DaemonAnswer | None:
     """Pause a reminder that may not appear any more, or tell a digest. Return None where the soul brings it up itself.
 
     Raises StoreError and ModelError.
@@ -188,7 +187,7 @@ async def bring_up_apart(cycle: Cycle) -> Answer | None:
     return await _digest(cycle, due) if due.errand == DIGEST else None
 
 
-async def pause_refused(cycle: Cycle) -> Answer | None:
+async def pause_refused(cycle: Cycle) -> DaemonAnswer | None:
     """Pause a due reminder in a room in which the gate admits no message. Return None for anything else."""
     refused = cycle.claim.messages[-1] if cycle.claim.messages else None
     dismissal = cycle.dismissed.get(refused.id) if refused is not None else None
@@ -220,7 +219,7 @@ async def _why_lost(cycle: Cycle, due: Intention) -> Pause | None:
     return None
 
 
-async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> Answer:
+async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> DaemonAnswer:
     """End a cancelled reminder. If a digest ended with its message, the person gets a DM."""
     if WITHDRAWN not in event.params:
         return _in_silence()
@@ -228,14 +227,14 @@ async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> Ans
     return _in_silence(*await _in_private(cycle, due, "digest_withdrawn"))
 
 
-async def _pause(cycle: Cycle, due: Intention, why: Pause) -> Answer:
+async def _pause(cycle: Cycle, due: Intention, why: Pause) -> DaemonAnswer:
     heard = await _in_private(cycle, due, _SENTENCES[why])
     cycle.services.emit("reminder.paused", id=due.id, why=why)
     return _in_silence(ReminderPaused(due.id, why), *heard)
 
 
-def _in_silence(*acts: MemoryAct) -> Answer:
-    return Answer(acts=acts, here=False)
+def _in_silence(*acts: MemoryAct) -> DaemonAnswer:
+    return DaemonAnswer(acts=acts, here=False)
 
 
 async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[MemoryAct, ...]:
@@ -250,7 +249,7 @@ async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[Memo
     return (dm.said(cycle, words.say(sentence, number=due.number, room=room)),)
 
 
-async def _digest(cycle: Cycle, due: Intention) -> Answer:
+async def _digest(cycle: Cycle, due: Intention) -> DaemonAnswer:
     """Tell a digest of what was said since the last one. Without any words nothing is posted and no model asked."""
     services, soul = cycle.services, cycle.soul
     now = services.clock.now_ms()
@@ -269,12 +268,13 @@ async def _digest(cycle: Cycle, due: Intention) -> Answer:
     shown = time_in(int(float(since) * 1000), cycle.newest.zone)
     cycle.dates[shown] = int(float(since) * 1000)
     text = f"_{cycle.words.say('digest_head', since=shown)}_\n\n{told}"
-    turn = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, text)
 
     async def log() -> None:
         services.emit("digest.posted", id=due.id, messages=len(said), trace=cycle.trace_id)
 
-    return Answer(text, (DigestPosted(due.id, said[-1].ts),), (turn,), {"rooms": frozenset()}, after=log)
+    return DaemonAnswer(
+        text, (DigestPosted(due.id, said[-1].ts),), (cycle.says(text),), {"rooms": frozenset()}, after=log
+    )
 
 
 @phrase(Command.SHOW_THERE, needs={in_channel: "there_where"})

@@ -15,7 +15,7 @@ from daemon.memory.queues.readings_to_tell import Telling
 from daemon.memory.queues.typed_commands import TYPED
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.people.answers import Answer, in_channel, not_in_terminal, phrase
+from daemon.runtime.people.answers import DaemonAnswer, in_channel, not_in_terminal, phrase
 from daemon.runtime.sensing import why_not_there
 
 TELLING_EVERY_S: Final = 15.0
@@ -57,23 +57,23 @@ async def _tell(services: CycleServices, telling: Telling) -> bool:
 
 
 @phrase(Command.HAND_OVER, needs={not_in_terminal: "handoff_not_here"})
-async def hand_over(cycle: Cycle, phrase: Phrase) -> Answer:
+async def hand_over(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Hand the thread over, or say why not. Raises StoreError, and NotDelivered while the members are unknown."""
     services, name = cycle.services, phrase.words
     called = await services.notes.called()
     found = souls_named(name, called)
     if len(found) != 1 or cycle.soul.name in found:
-        return Answer(_why_not(cycle, name, found, called))
+        return DaemonAnswer(_why_not(cycle, name, found, called))
     [to] = found
     if why := await why_not_there(cycle, to):
-        return Answer(why)
+        return DaemonAnswer(why)
     where, newest = cycle.claim.conversation, cycle.newest
 
     async def log() -> None:
         services.emit("conversation.handed", conversation=str(where), to=to, trace=cycle.trace_id)
 
     handoff = Handoff(to, newest.author, cycle.channel.reply_to(newest))
-    return Answer(more={"handoff": handoff, "rooms": frozenset()}, after=log)
+    return DaemonAnswer(more={"handoff": handoff, "rooms": frozenset()}, after=log)
 
 
 def _why_not(cycle: Cycle, name: str, found: tuple[str, ...], called: Mapping[str, str]) -> str:

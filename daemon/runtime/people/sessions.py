@@ -15,12 +15,11 @@ from daemon.core.sessions import CodeSession, Visibility, key_of
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import KnownHosts, numbered, shortened
 from daemon.ism.permission import SHOWN_CAP, code_block, plain_sight
-from daemon.memory.records import Speaks, Turn
 from daemon.memory.shared.keys import KeysEnded, OwnKey
 from daemon.memory.shared.question_acts import AskedOwner, PutToSession, Unbound
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import turns_of
-from daemon.runtime.people.answers import Answer, before_members, dm_of, in_dm, in_slack, phrase
+from daemon.runtime.people.answers import DaemonAnswer, before_members, dm_of, in_dm, in_slack, phrase
 from daemon.runtime.people.own_memory import day_in
 from daemon.shared.asking import is_near, nearest
 from daemon.shared.who_works import is_of, listed, listed_of
@@ -29,25 +28,21 @@ _LONGEST_NAME: Final = 60
 
 
 @phrase(Command.ASK, Command.HAND, names_sessions=True)
-async def ask_session(cycle: Cycle, phrase: Phrase) -> Answer:
+async def ask_session(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Put a message to a session.
 
     Only the owner's own words in Slack need no permission. A token or key proves a machine, never a person's will.
     Raises StoreError.
     """
     text, act = await _put(cycle, phrase)
-    return Answer(text) if act is None else await _put_with(cycle, text, act)
+    return DaemonAnswer(text) if act is None else await _put_with(cycle, text, act)
 
 
-async def _put_with(cycle: Cycle, text: str, act: PutToSession) -> Answer:
+async def _put_with(cycle: Cycle, text: str, act: PutToSession) -> DaemonAnswer:
     """Return the soul's answer, empty for none, with the message to a session and their turns."""
-    newest = cycle.newest
-    cycle.paused = await cycle.services.store.standing.paused([newest.author])
-    soul, turns = cycle.soul, turns_of(cycle)
-    if text:
-        passing = newest.author in cycle.paused
-        turns = (*turns, Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=passing))
-    return Answer(text, (act,), turns)
+    cycle.paused = await cycle.services.store.standing.paused([cycle.newest.author])
+    said = (cycle.says(text, passing=bool(cycle.paused)),) if text else ()
+    return DaemonAnswer(text, (act,), (*turns_of(cycle), *said))
 
 
 async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
@@ -227,7 +222,7 @@ async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
     return any(is_of(one, phrase.words) for one in await cycle.services.asking.living.seen())
 
 
-async def say_to_session(cycle: Cycle, bound: BoundThread) -> Answer:
+async def say_to_session(cycle: Cycle, bound: BoundThread) -> DaemonAnswer:
     """Put the message to the session.
 
     Raises StoreError, and NotDelivered while Slack can't name the owner or the readers.
@@ -235,11 +230,11 @@ async def say_to_session(cycle: Cycle, bound: BoundThread) -> Answer:
     cycle.require_known_readers()
     session = await cycle.services.asking.one(bound.session)
     if session is None or not await _still_takes(cycle, session, bound):
-        return Answer(cycle.words.say("bound_lost"), (Unbound(bound),))
+        return DaemonAnswer(cycle.words.say("bound_lost"), (Unbound(bound),))
     try:
         text, act = await _bound_words_put(cycle, session)
     except NotAsked as refused:
-        return Answer(str(refused))
+        return DaemonAnswer(str(refused))
     cycle.services.emit("sessions.told", trace=cycle.trace_id, asks=act.asks is not None)
     return await _put_with(cycle, text, act)
 
@@ -272,23 +267,23 @@ _OF_KEYS: Final = (Command.MY_KEYS, Command.END_KEY, Command.END_KEYS)
 
 
 @phrase(*_OF_KEYS, needs={in_slack: "keys_in_slack", in_dm: "keys_in_dm"})
-async def handle_keys(cycle: Cycle, phrase: Phrase) -> Answer:
+async def handle_keys(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
     """Answer about a person's keys. Raises StoreError."""
     words, keys = cycle.words, await cycle.services.store.pairings.keys_of(cycle.newest.author)
     if phrase.command is Command.END_KEYS:
         # Also without any: a key that was just allowed may be about to be made.
         text = words.say("keys_all_ended", count=len(keys)) if keys else words.say("keys_none")
-        return Answer(text, (KeysEnded((), all_=True),))
+        return DaemonAnswer(text, (KeysEnded((), all_=True),))
     if phrase.command is Command.END_KEY:
         found = next((one for one in keys if one.number == phrase.number), None)
         if found is None:
-            return Answer(words.say("keys_no_number", number=phrase.number))
+            return DaemonAnswer(words.say("keys_no_number", number=phrase.number))
         ended = words.say("keys_ended", number=found.number, machine=_machine(cycle, found))
-        return Answer(ended, (KeysEnded((found.id,)),))
+        return DaemonAnswer(ended, (KeysEnded((found.id,)),))
     if not keys:
-        return Answer(words.say("keys_none"))
+        return DaemonAnswer(words.say("keys_none"))
     lines = [_line(cycle, one) for one in keys]
-    return Answer("\n".join((words.say("keys_head"), *lines, words.say("keys_how", number=keys[0].number))))
+    return DaemonAnswer("\n".join((words.say("keys_head"), *lines, words.say("keys_how", number=keys[0].number))))
 
 
 def _line(cycle: Cycle, key: OwnKey) -> str:
