@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -21,6 +21,7 @@ from daemon.channels.terminal import TerminalChannel
 from daemon.core.concurrency import alongside, in_background
 from daemon.core.config import Settings, environment, unknown_settings
 from daemon.core.errors import StoreError
+from daemon.core.last_line import every
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.services import LLM, Clock, Emit, SystemClock
 from daemon.core.spending import day_at
@@ -64,7 +65,7 @@ def with_alarms(built: Daemon, souls: Souls, doctor: Doctor = lambda _: ()) -> D
         DoctorLook(partial(doctor, settings), clock).seen,
     ]
     watch = AlarmWatch(store.alarms, sources, to, duty.turn, clock, built.emit, built.dispatcher.look_again)
-    return replace(built, chores={**built.chores, "alarms": watch.run})
+    return replace(built, chores={**built.chores, "alarms": every(clock, EVERY_S, watch.look)})
 
 
 def _from(look: Callable[[], Sequence[str]]) -> AlarmSource:
@@ -88,21 +89,21 @@ async def _budgets(settings: Settings, database: Database, clock: Clock, souls: 
     return found
 
 
+@dataclass(eq=False)
 class ConnectionLook:
     """The check of the connection: a revoked token is an alarm at once, a lost connection after some minutes."""
 
-    def __init__(self, channel: Channel, clock: Clock) -> None:
-        self._channel = channel
-        self._clock = clock
-        self._lost_at: float | None = None
+    channel: Channel
+    clock: Clock
+    _lost_at: float | None = None
 
     async def seen(self) -> Sequence[str]:
-        if self._channel.healthy():
+        if self.channel.healthy():
             self._lost_at = None
-            return (SLACK,) if self._channel.trouble() else ()
-        now = self._clock.monotonic()
+            return (SLACK,) if self.channel.trouble() else ()
+        now = self.clock.monotonic()
         self._lost_at = now if self._lost_at is None else self._lost_at
-        return (SLACK,) if self._channel.trouble() or now - self._lost_at >= _GRACE_S else ()
+        return (SLACK,) if self.channel.trouble() or now - self._lost_at >= _GRACE_S else ()
 
 
 class DoctorLook:

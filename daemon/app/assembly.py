@@ -1,23 +1,22 @@
 """Assembly of a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import daemon
-from daemon.app.health import Eyes, Health, build_eyes, known_names
-from daemon.app.lifecycle import Chore, Daemon, Hosting
-from daemon.app.minds import Meanings, build_meanings, labels_of
-from daemon.app.soul_work import SoulWork, build_work
+from daemon.app.health import SWEEP_EVERY_S, Health, build_eyes, known_names
+from daemon.app.lanes import SoulsWork, work_of
+from daemon.app.lifecycle import Daemon, Hosting
+from daemon.app.minds import build_meanings, labels_of
 from daemon.channels.souls import channels_of
 from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell, in_background
 from daemon.core.config import Settings
 from daemon.core.contexts import ADMIN
 from daemon.core.expectations import Limits
-from daemon.core.initiative import QuietHours
+from daemon.core.last_line import Loop, every
 from daemon.core.notes import NoteBudget
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.channel import Channel
@@ -28,6 +27,7 @@ from daemon.core.spending import Caps, TickBudget
 from daemon.core.telemetry.redaction import RecentErrors
 from daemon.core.tempo import REFLECTING
 from daemon.llm.prices import cost_of, most_of, most_tokens_of
+from daemon.memory.database import Database
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turn_index import tidy_periodically
@@ -39,13 +39,10 @@ from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.process import Capabilities, Interrupts
-from daemon.processes import PROCESSES
-from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import Dispatcher
-from daemon.runtime.file_sensing import admit
 from daemon.runtime.people.own_memory import own_memory
 from daemon.runtime.till import SpendingBudget, Terms
-from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
 from daemon.shared.contexts import SharedContexts
 from daemon.shared.events import SoulAtWork, SoulNotes
@@ -113,56 +110,69 @@ async def assemble(
     People reach it on `channel`, programs over `http`. `account` and `url` are as in `Hosting`. `troubles` is one of
     the sinks of `emit`, if failures should be shown. Raises ConfigError, SoulError or StoreError.
     """
-    channels, interrupts, bells = channels_of(channel, http), Interrupts(), {name: Bell() for name in souls.names}
-
-    def wake() -> None:
-        for bell in bells.values():
-            bell.ring()
-
-    def accepted(conversation: str) -> None:
-        interrupts.call(conversation)
-        wake()
-
+    channels, interrupts = channels_of(channel, http), Interrupts()
+    bells = {name: Bell() for name in souls.names}
     async with AsyncExitStack() as stack:
-        opening = _store(settings, clock, emit, kind=channel.name, workspace=workspace, on_accepted=accepted)
-        store = await stack.enter_async_context(opening)
-        parts = await _open_parts(settings, channels, clock, emit, store, stack)
-        chores, works = _chores(parts), list[SoulWork]()
+        store = await stack.enter_async_context(
+            open_store(
+                settings.database_path,
+                clock,
+                emit,
+                soul=settings.name,
+                workspace=workspace,
+                kind=channel.name,
+                version=daemon.__version__,
+                lease=settings.lease,
+                on_accepted=partial(_on_accepted, bells.values(), interrupts),
+                most_waiting=settings.most_waiting,
+            )
+        )
+        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
+        shared = _Shared(settings, channels, store, clock, emit, stack=stack, toolbox=toolbox)
+        works, wake = dict[str, SoulsWork](), partial(_ring, bells.values())
         for name, bell in bells.items():
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
-            services = _services(parts, own, partial(souls.current, name), llm_of(name), souls.names, wake)
+            current = partial(souls.current, name)
+            services = _services(shared, own, current, llm_of(name), souls=souls.names, wake=wake)
             stack.push_async_callback(services.till.close)
-            works.append(build_work(settings, services, interrupts, bell))
-            chores |= works[-1].chores
+            works[name] = work_of(name, services, interrupts, bell)
         await store.presence.release_dead_claims(settings.in_doubt)
-        dispatcher = Dispatcher([lane for one in works for lane in one.lanes], clock, emit)
         hosting = Hosting(store.presence, souls, account, url)
-        wakes = [dispatcher.look_again, *(one.scheduler.look_again for one in works)]
-        chores["news"] = partial(parts.news.watch, partial(_look_again, wakes, interrupts, store, hosting, clock))
-        nights = {name: one.night for name, one in zip(bells, works, strict=True)}
-        health, told = Health(clock), troubles or RecentErrors(clock)
-        contexts = SharedContexts(store.contexts, parts.news, clock, ADMIN)
-        found = parts.surfacing
-        yield Daemon(
-            settings, clock, emit, channels, store, dispatcher, health, told, contexts, hosting, found, chores, nights
-        )
+        yield _daemon(shared, works, hosting, interrupts, troubles or RecentErrors(clock))
 
 
-def _store(
-    settings: Settings, clock: Clock, emit: Emit, *, kind: str, workspace: str, on_accepted: Callable[[str], None]
-) -> AbstractAsyncContextManager[Store]:
-    return open_store(
-        settings.database_path,
+def _daemon(
+    shared: "_Shared", works: Mapping[str, SoulsWork], hosting: Hosting, interrupts: Interrupts, troubles: RecentErrors
+) -> Daemon:
+    clock, emit, store, each = shared.clock, shared.emit, shared.store, works.values()
+    dispatcher = Dispatcher([lane for one in each for lane in one.lanes], clock, emit)
+    wakes = [dispatcher.look_again, *(one.alarm.ring for one in each)]
+    look = partial(_look_again, wakes, interrupts, store, hosting, clock)
+    return Daemon(
+        shared.settings,
         clock,
         emit,
-        soul=settings.name,
-        workspace=workspace,
-        kind=kind,
-        version=daemon.__version__,
-        lease=settings.lease,
-        on_accepted=on_accepted,
-        most_waiting=settings.most_waiting,
+        shared.channels,
+        store,
+        dispatcher,
+        Health(clock),
+        troubles,
+        SharedContexts(store.contexts, shared.news, clock, ADMIN),
+        hosting,
+        shared.surfacing,
+        {name: loop for one in each for name, loop in one.chores.items()} | _chores(shared, look),
+        {name: one.night for name, one in works.items()},
     )
+
+
+def _ring(bells: Iterable[Bell]) -> None:
+    for bell in bells:
+        bell.ring()
+
+
+def _on_accepted(bells: Iterable[Bell], interrupts: Interrupts, conversation: str) -> None:
+    interrupts.call(conversation)
+    _ring(bells)
 
 
 async def _look_again(
@@ -176,69 +186,59 @@ async def _look_again(
     await hosting.refresh()
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """The parts that all souls of a daemon share."""
+class _Shared:
+    """The parts that all souls of a daemon share, closed with the stack. Raises ConfigError."""
 
-    settings: Settings
-    clock: Clock
-    emit: Emit
-    channels: Channels
-    store: Store
-    news: StoreNews
-    eyes: Eyes
-    toolbox: Toolbox
-    meanings: Meanings
-    library: FolderLibrary
-    forgetting: ForgettingPeople
-    surfacing: Surfacing
-
-
-async def _open_parts(  # noqa: PLR0917 - one of each
-    settings: Settings, channels: Channels, clock: Clock, emit: Emit, store: Store, stack: AsyncExitStack
-) -> _Parts:
-    """Open the parts, closed with the stack."""
-    database, news = store.database, StoreNews(store.database, clock)
-    eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
-    toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
-    meanings = build_meanings(settings, database, clock, emit, stack)
-    library = FolderLibrary(
-        settings.library,
-        LibraryIndex(database, clock, meanings.meaning),
-        clock,
-        emit,
-        open_to_all=settings.library_public,
-        tell=partial(store.awakenings.perceive, HouseSense.LIBRARY),
-    )
-    forgetting = ForgettingPeople(database, clock, emit, settings.home, settings.index_folder, ring=news.tell)
-    surfacing = Surfacing(database, clock, meanings.meaning)
-    return _Parts(settings, clock, emit, channels, store, news, eyes, toolbox, meanings, library, forgetting, surfacing)
+    def __init__(
+        self,
+        settings: Settings,
+        channels: Channels,
+        store: Store,
+        clock: Clock,
+        emit: Emit,
+        *,
+        stack: AsyncExitStack,
+        toolbox: Toolbox,
+    ) -> None:
+        self.settings, self.channels, self.store, self.clock, self.emit = settings, channels, store, clock, emit
+        self.toolbox = toolbox
+        self.news = StoreNews(store.database, clock)
+        self.eyes = build_eyes(settings, store, channels, emit, stack, clock=clock)
+        self.meanings = build_meanings(settings, store.database, clock, emit, stack)
+        index = LibraryIndex(store.database, clock, self.meanings.meaning)
+        tell, to_all = partial(store.awakenings.perceive, HouseSense.LIBRARY), settings.library_public
+        self.library = FolderLibrary(settings.library, index, clock, emit, open_to_all=to_all, tell=tell)
+        self.surfacing = Surfacing(store.database, clock, self.meanings.meaning)
+        self.reasons = Reasons(store.database, self.meanings.patient, self.library.open_folders)
+        self.labels = labels_of(settings, self.meanings)
+        folder, index_folder = settings.home, settings.index_folder
+        self.forgetting = ForgettingPeople(store.database, clock, emit, folder, index_folder, ring=self.news.tell)
 
 
-def _chores(parts: _Parts) -> dict[str, Chore]:
-    settings, store, clock, emit = parts.settings, parts.store, parts.clock, parts.emit
-    database = store.database
+def _chores(shared: _Shared, look: Callable[[], Awaitable[None]]) -> dict[str, Loop]:
+    settings, database, clock, emit = shared.settings, shared.store.database, shared.clock, shared.emit
     prunes = Duty(database, clock, "pruning", every_s=PRUNED_EVERY_S)
     days = {name: getattr(settings, name) for name in SETTINGS}
     silence_ms = int(settings.visit_silence * 1000)
     return {
-        "library": parts.library.keep_indexed,
-        "vectors": parts.meanings.keep,
-        "pictures": parts.eyes.keep,
+        "library": shared.library.keep_indexed,
+        "vectors": shared.meanings.keep,
+        "pictures": every(clock, SWEEP_EVERY_S, shared.eyes.sweep),
         "write-ahead log": partial(keep_log_small, database, clock, emit),
         "wiping": partial(tidy_periodically, database, clock, emit),
-        "forgetting": parts.forgetting.run,
+        "forgetting": shared.forgetting.run,
         "erasing what passes": partial(erase_what_passes, database, clock, emit, silence_ms=silence_ms),
-        "mirror": partial(_mirror, settings, store, clock, emit),
+        "mirror": partial(_mirror, settings, database, clock, emit),
         "pruning": partial(prune_periodically, database, days, clock, emit, prunes.turn),
+        "news": partial(shared.news.watch, look),
     }
 
 
-async def _mirror(settings: Settings, store: Store, clock: Clock, emit: Emit) -> None:
+async def _mirror(settings: Settings, database: Database, clock: Clock, emit: Emit) -> None:
     while not settings.mirror and not await in_background(partial(mirrors_in, settings.home)):
         await clock.sleep(_NO_MIRROR_S)
     mirror = await in_background(_mirrors)
-    await mirror(store.database, settings.home, settings.mirror, clock, emit).run()
+    await mirror(database, settings.home, settings.mirror, clock, emit).run()
 
 
 def _mirrors() -> "type[Mirror]":
@@ -247,65 +247,60 @@ def _mirrors() -> "type[Mirror]":
     return Mirror
 
 
-def _services(  # noqa: PLR0917 - one of each
-    parts: _Parts,
+def _services(
+    shared: _Shared,
     store: Store,
     soul: Callable[[], Soul],
     llm: LLM,
+    *,
     souls: tuple[str, ...],
     wake: Callable[[], None],
 ) -> CycleServices:
-    settings, clock, emit, channels = parts.settings, parts.clock, parts.emit, parts.channels
+    settings, clock, channels = shared.settings, shared.clock, shared.channels
     name = soul().name
     return CycleServices(
+        settings=settings,
+        store=store,
         llm=llm,
         channels=channels,
         clock=clock,
-        emit=emit,
-        store=store,
+        emit=shared.emit,
         soul=soul,
-        processes=PROCESSES,
-        till=build_till(settings, store, soul, clock, emit),
-        senses=parts.eyes.senses,
-        file_sensing=parts.eyes.sensing,
-        triage=Triage(partial(admit, channels, store.events), clock, emit, stale_after=settings.stale_after),
-        timing=Timing(
-            visit_timeout_ms=int(settings.visit_silence * 1000),
-            dormancy_timeout_ms=int(settings.dormant_after * 1000),
-            learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
-            most_intentions=settings.schedule_max,
-        ),
-        link_hosts=settings.link_hosts,
-        capabilities=Capabilities(
-            library=parts.library,
-            toolbox=parts.toolbox,
-            approvals=store.approvals,
-            may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
-            intended=store.intentions.waiting,
-            find_room=channels.main.find_room,
-            approvers=settings.approvers,
-            admins=settings.who_are_admins,
-            approval_seconds=settings.approval_seconds,
-            own_memory=partial(own_memory, store.known),
-            own_things=store.own_things,
-            open_library=parts.library.open_part(),
-            shared_room=channels.main.shared_room,
-            most_intentions=settings.schedule_max,
-        ),
+        till=build_till(settings, store, soul, clock, shared.emit),
+        senses=shared.eyes.senses,
+        file_sensing=shared.eyes.sensing,
+        capabilities=_capabilities(shared, store),
         limits=partial(limits_of, settings),
         tick_budget=partial(tick_budget_of, settings),
-        quiet_hours=QuietHours.parse(settings.quiet_hours),
-        forgetting=parts.forgetting,
-        tells_of_memory=settings.tell_of_memory,
-        surfacing=parts.surfacing,
-        reasons=Reasons(store.database, parts.meanings.patient, parts.library.open_folders),
-        shared_keys=settings.shared_contexts,
-        news=parts.news,
+        forgetting=shared.forgetting,
+        surfacing=shared.surfacing,
+        reasons=shared.reasons,
+        news=shared.news,
         wake=wake,
+        at_work=SoulAtWork(shared.store.contexts.awareness, clock, name),
         asking=SessionQuestions(store.questions, store.sessions, store.bindings, clock, name),
-        at_work=SoulAtWork(store.contexts.awareness, clock, name),
         notes=SoulNotes(store.notes, clock, name, souls, NoteBudget(settings.pair_hourly)),
-        labels=labels_of(settings, parts.meanings),
+        labels=shared.labels,
+    )
+
+
+def _capabilities(shared: _Shared, store: Store) -> Capabilities:
+    settings, channel = shared.settings, shared.channels.main
+    return Capabilities(
+        library=shared.library,
+        toolbox=shared.toolbox,
+        approvals=store.approvals,
+        may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
+        intended=store.intentions.waiting,
+        find_room=channel.find_room,
+        approvers=settings.approvers,
+        admins=settings.who_are_admins,
+        approval_seconds=settings.approval_seconds,
+        own_memory=partial(own_memory, store.known),
+        own_things=store.own_things,
+        open_library=shared.library.open_part(),
+        shared_room=channel.shared_room,
+        most_intentions=settings.schedule_max,
     )
 
 

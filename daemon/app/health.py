@@ -8,7 +8,6 @@ from typing import Final
 from daemon.app.side_calls import CountedTranscriber, endpoint_of, side_calls
 from daemon.core.channels import Channels
 from daemon.core.config import Settings
-from daemon.core.errors import StoreError
 from daemon.core.extensions import ExtensionFault
 from daemon.core.ports.services import Clock, Emit
 from daemon.ism.machine import action_named
@@ -58,30 +57,26 @@ class Health:
         return silent < _STORE_SILENT and self.worst_lag(_TICKS_WATCHED) < _LOOP_STUCK
 
 
-_SWEEP_EVERY_S: Final = 30.0
+SWEEP_EVERY_S: Final = 30.0
+"""Seconds between two looks for unreferenced pictures."""
+
 _MB: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Eyes:
     """The store of pictures and records, and the reader of files, for all souls together."""
 
     senses: Senses
     sensing: FileSensing
-    clock: Clock
     emit: Emit
+    swept: bool = False
 
-    async def keep(self) -> None:
-        """Delete unreferenced pictures until cancelled, first those that a crash has left."""
-        everything = True
-        while True:
-            try:
-                if gone := await self.senses.sweep(everything=everything):
-                    self.emit("senses.swept", files=gone)
-                everything = False
-            except StoreError as error:
-                self.emit("store.failed", reason=error.message, hint=error.hint)
-            await self.clock.sleep(_SWEEP_EVERY_S)
+    async def sweep(self) -> None:
+        """Delete unreferenced pictures, first those that a crash has left. Raises StoreError."""
+        if gone := await self.senses.sweep(everything=not self.swept):
+            self.emit("senses.swept", files=gone)
+        self.swept = True
 
 
 def build_eyes(
@@ -95,7 +90,7 @@ def build_eyes(
         transcriber = CountedTranscriber(transcriber, side_calls(settings, store.database, clock, emit), to)
     reader = SentFiles(transcriber)
     stack.push_async_callback(reader.aclose)
-    return Eyes(senses, FileSensing(channels, reader.read, senses, emit), clock, emit)
+    return Eyes(senses, FileSensing(channels, reader.read, senses, emit), emit)
 
 
 def known_names() -> KnownNames:

@@ -19,7 +19,7 @@ from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SchemaMismatch, of_machine
 from daemon.core.http import is_loopback
-from daemon.core.last_line import LastLine
+from daemon.core.last_line import LastLine, Loop
 from daemon.core.ports.services import Clock, Emit, SystemClock
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.redaction import RecentErrors
@@ -37,6 +37,7 @@ from daemon.shared.contexts import SharedContexts
 from daemon.soul import Souls
 
 
+@dataclass(eq=False)
 class Hosting:
     """The souls that this daemon hosts, with their channels, and those that others host.
 
@@ -44,38 +45,36 @@ class Hosting:
     hears its own. `url` returns the address of the HTTP API, empty for none.
     """
 
-    def __init__(self, presence: Presence, souls: Souls, account: str, url: Callable[[], str]) -> None:
-        self._presence = presence
-        self._souls = souls
-        self._account = account
-        self._url = url
+    presence: Presence
+    souls: Souls
+    account: str
+    url: Callable[[], str]
 
     async def say(self, state: str, more: Mapping[str, object]) -> None:
         """Write the heartbeat. Raises StoreError."""
-        await self._presence.beat(state, {**more, **self._detail()})
+        await self.presence.beat(state, {**more, **self._detail()})
 
     async def refresh(self) -> None:
         """Accept messages for the souls of other living daemons too, in their channels. Raises StoreError."""
         elsewhere: dict[str, str] = {}
-        for other in await self._presence.others():
-            if self._account and other.account == self._account:
+        for other in await self.presence.others():
+            if self.account and other.account == self.account:
                 for soul, channels in other.souls.items():
                     elsewhere |= {channel: min(soul, elsewhere.get(channel, soul)) for channel in channels}
-        self._souls.set_elsewhere(elsewhere)
+        self.souls.set_elsewhere(elsewhere)
 
     async def has_neighbours(self) -> bool:
         """Return true if another daemon runs on this memory.db. Raises StoreError."""
-        return bool(await self._presence.others())
+        return bool(await self.presence.others())
 
     def _detail(self) -> dict[str, object]:
-        hosted = {name: list(self._souls.current(name).channels) for name in self._souls.names}
-        called = {name: self._souls.current(name).display_name for name in self._souls.names}
-        found = {"souls": hosted, "called": called, "account": self._account, "http": self._url()}
+        hosted = {name: list(self.souls.current(name).channels) for name in self.souls.names}
+        called = {name: self.souls.current(name).display_name for name in self.souls.names}
+        found = {"souls": hosted, "called": called, "account": self.account, "http": self.url()}
         return {name: value for name, value in found.items() if value}
 
 
 T = TypeVar("T")
-Chore = Callable[[], Coroutine[object, object, None]]
 
 _HEARTBEAT = 10.0  # seconds between two heartbeats in memory.db
 _LOOK_FOR_THE_DEAD = 1.0  # seconds between two checks whether another daemon died
@@ -103,7 +102,7 @@ class Daemon:
     contexts: SharedContexts
     hosting: Hosting
     surfacing: Surfacing
-    chores: Mapping[str, Chore] = field(default_factory=dict)
+    chores: Mapping[str, Loop] = field(default_factory=dict)
     nights: Mapping[str, Consolidator] = field(default_factory=dict)
 
     async def live(
@@ -115,7 +114,7 @@ class Daemon:
         """
         ready, left, backups = asyncio.Event(), asyncio.Event(), folder_beside(self.settings.database_path)
         share, copies = self.settings.backup_share, Duty(self.store.database, self.clock, "backup", every_s=0.0).turn
-        beside: dict[str, Chore] = {
+        beside: dict[str, Loop] = {
             "backup": BackupSchedule(self.store.database, backups, self.clock, self.emit, share=share, turn=copies).run,
             "watchdog": partial(watchdog.feed, self.health.works, self.clock),
             "readiness": partial(self._announce_ready, ready, service, announce),
@@ -138,7 +137,7 @@ class Daemon:
 
     def work(self) -> tuple[Coroutine[object, object, None], ...]:
         """Return the loops that run for every channel: dispatcher, chores, heartbeat, health checks."""
-        loops: dict[str, Chore] = {
+        loops: dict[str, Loop] = {
             "heartbeat": self._heartbeat,
             "dispatcher": self._claim,
             "health": self.health.measure,
@@ -146,7 +145,7 @@ class Daemon:
         }
         return self._kept({**self.chores, **loops})
 
-    def _kept(self, loops: Mapping[str, Chore]) -> tuple[Coroutine[object, object, None], ...]:
+    def _kept(self, loops: Mapping[str, Loop]) -> tuple[Coroutine[object, object, None], ...]:
         last_line = LastLine(self.clock, self.emit)
         return tuple(last_line.keep(*loop) for loop in loops.items())
 
@@ -154,7 +153,7 @@ class Daemon:
         self, stop: asyncio.Event, ready: asyncio.Event, left: asyncio.Event, service: ServiceManager
     ) -> None:
         """Listen until `stop` is set. Then `left` is set and the channel closes during the drain."""
-        loops: dict[str, Chore] = {
+        loops: dict[str, Loop] = {
             "channel": partial(self.channels.listen, self.store.inbox, ready),
             "service status": partial(self._show_status, ready, service),
         }

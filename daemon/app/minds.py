@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import daemon
-from daemon.app.lifecycle import Chore
 from daemon.app.side_calls import PaidEmbedder, endpoint_of, side_calls
 from daemon.core.config import Settings, environment
 from daemon.core.errors import ConfigError
+from daemon.core.last_line import Loop
 from daemon.core.ports.services import Clock, Emit, SystemClock
 from daemon.core.ports.vectors import Embedder, VectorIndex
 from daemon.core.systemd import ServiceEnvironment
@@ -152,7 +152,7 @@ class Meanings:
 
     embedder: Embedder | None
     index: VectorIndex | None
-    keep: Chore
+    keep: Loop
 
     @property
     def meaning(self) -> Meaning:

@@ -63,20 +63,20 @@ def endpoint_of(step: str, url: str, model: str, *, by_text: bool) -> SideEndpoi
     return SideEndpoint(step, f"openai/{model}" if host == _OPENAI else f"{model}@{host}", priced)
 
 
+@dataclass(eq=False)
 class SideCalls:
     """The payment of calls in the main soul's name, under its cap alone. `price` returns the cost of texts."""
 
-    def __init__(self, till: SpendingBudget, clock: Clock, price: Callable[[str, Sequence[str]], Cost]) -> None:
-        self._till = till
-        self._clock = clock
-        self._price = price
+    till: SpendingBudget
+    clock: Clock
+    price: Callable[[str, Sequence[str]], Cost]
 
     async def paid(self, to: SideEndpoint, texts: Sequence[str], call: Callable[[], Awaitable[T]]) -> T:
         """Return the result of a call, and count it in any case. Raises ModelUnavailable over the cap."""
         if to.priced:
             await asyncio.to_thread(load)
         reservation = await self._reserve(to, texts) if to.priced else ""
-        started_ms, began, outcome = self._clock.now_ms(), self._clock.monotonic(), "unavailable"
+        started_ms, began, outcome = self.clock.now_ms(), self.clock.monotonic(), "unavailable"
         try:
             result = await call()
         except asyncio.CancelledError:
@@ -88,8 +88,8 @@ class SideCalls:
         finally:
             counted = texts if outcome != "unavailable" else ()
             tokens = sum(map(estimate_tokens, counted))
-            cost = self._price(to.model, counted) if to.priced else None
-            took = round((self._clock.monotonic() - began) * 1000)
+            cost = self.price(to.model, counted) if to.priced else None
+            took = round((self.clock.monotonic() - began) * 1000)
             made = _call(to, (started_ms, took), outcome, tokens, cost)
             await asyncio.shield(self._count(made, reservation))
 
@@ -97,7 +97,7 @@ class SideCalls:
         messages = tuple(Message(Speaker.USER, text) for text in texts)
         prompt = Prompt(ModelRole.THINKING, to.step, (), messages, model=to.model, max_output_tokens=1)
         try:
-            return await self._till.reserve(_NOBODY, prompt)
+            return await self.till.reserve(_NOBODY, prompt)
         except CapMet as met:
             raise ModelUnavailable(met.message, hint=met.hint) from met
         except StoreError as error:
@@ -105,7 +105,7 @@ class SideCalls:
 
     async def _count(self, call: LLMCall, reservation: str) -> None:
         with suppress(StoreError):  # the reservation is settled with the next one, or when it is forgotten
-            await self._till.count(call, _NOBODY, reservation)
+            await self.till.count(call, _NOBODY, reservation)
 
 
 def _call(to: SideEndpoint, times: tuple[int, int], outcome: str, tokens: int, cost: Cost | None) -> LLMCall:

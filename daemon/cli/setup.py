@@ -171,8 +171,8 @@ _STEP_S: Final = 3_600.0  # a copy of a large file takes minutes
 def upgrade_command(back: bool) -> None:
     """Bring memory.db and the installed service to this version; to be run after the new program is there.
 
-    It stops the service, copies memory.db where its schema changes, checks the copy, migrates, writes the unit again and
-    starts the service. A file of a newer program, or of a much older one, is left alone.
+    It stops the service, copies memory.db where its schema changes, checks the copy, migrates, writes the unit again
+    and starts the service. A file of a newer program, or of a much older one, is left alone.
 
     With --back the newest copy of before an upgrade takes the place of memory.db, which stays beside it under another
     name. The service stays stopped until the older program is there again. Messages that came since are read from

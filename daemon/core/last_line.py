@@ -1,10 +1,11 @@
 """The outermost handler of every loop: it logs an unforeseen error, pauses, and restarts the loop."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreDamaged, StoreError
+from daemon.core.concurrency import Bell
+from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreBusy, StoreDamaged, StoreError
 from daemon.core.ports.services import Clock, Emit
 
 FAULTS: Final = 3
@@ -26,6 +27,40 @@ def ends_daemon(error: Exception) -> bool:
 def in_short(error: Exception) -> str:
     """Return an error as text for memory.db. Of a library's error only the type: its text may quote a user."""
     return error.message if isinstance(error, DaemonError) else type(error).__name__
+
+
+Loop = Callable[[], Coroutine[object, object, None]]
+"""Work that runs until it is cancelled or fails."""
+
+
+def every(clock: Clock, seconds: float, chore: Callable[[], Awaitable[float | None]], bell: Bell | None = None) -> Loop:
+    """Return the loop that does a chore every so many seconds, and early when the bell rings.
+
+    A chore may return another number of seconds to wait.
+    """
+
+    async def loop() -> None:
+        while True:
+            wait = await chore()
+            rest = seconds if wait is None else wait
+            await (clock.sleep(rest) if bell is None else bell.wait(clock, rest))
+
+    return loop
+
+
+async def keep_lease(
+    clock: Clock, seconds: float, renew: Callable[[], Awaitable[object]], log: Callable[..., None]
+) -> None:
+    """Renew a lease every so many seconds until cancelled, which keeps other daemons from claiming its row.
+
+    `log` gets the `reason` why it was not renewed just now: the fence holds even if it runs out. Raises LostLease.
+    """
+    while True:
+        await clock.sleep(seconds)
+        try:
+            await renew()
+        except StoreBusy as busy:
+            log(reason=busy.message)
 
 
 @dataclass(frozen=True, slots=True)

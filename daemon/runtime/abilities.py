@@ -58,7 +58,7 @@ async def abilities(cycle: Cycle) -> tuple[Ability, ...]:
     if cycle.channel.offers(newest.conversation).files:
         found.append(Ability("help_files"))
     found += _of_work(cycle)
-    if services.timing.most_intentions:
+    if services.settings.schedule_max:
         found.append(Ability("help_reminders"))
     if key_of(newest.author) is None:
         found.append(Ability("help_own"))

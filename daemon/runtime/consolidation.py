@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from daemon.core.concurrency import alongside
-from daemon.core.errors import DaemonError, LostLease, StoreBusy
+from daemon.core.errors import DaemonError, LostLease
 from daemon.core.fencing import fresh_nonce
-from daemon.core.last_line import ends_daemon, in_short
+from daemon.core.last_line import ends_daemon, in_short, keep_lease
 from daemon.core.perception import Audience
 from daemon.core.ports.services import Clock, Emit, LLMCall
 from daemon.core.spending import Charge
@@ -66,11 +67,6 @@ class Consolidator:
     has_room: Callable[[], bool]
     _told_of_disk: bool = False
 
-    async def run(self) -> None:
-        """Take slots as they fall due until cancelled. Raises StoreError."""
-        while True:
-            await self.clock.sleep(await self.look())
-
     async def look(self) -> float:
         """Do what is due, and return the seconds until the next look. Raises StoreError."""
         newest = await self.stores.slots.newest()
@@ -84,8 +80,9 @@ class Consolidator:
             return _FULL_DISK_S
         slot = await self.stores.slots.take(newest, at_ms, by_hand=by_hand)
         if slot is not None:
+            slots, log = self.stores.slots, partial(self.emit, "consolidation.lease_not_renewed")
             try:
-                async with alongside(self._keep_lease(slot)):
+                async with alongside(keep_lease(self.clock, slots.renew_every, partial(slots.renew, slot), log)):
                     await self._work(slot)
             except LostLease as lost:
                 self.emit("consolidation.lost", reason=lost.message)
@@ -108,15 +105,6 @@ class Consolidator:
         while later <= now:  # missed slots count as one
             due, later = later, next_slot(every, later + 1, zone)
         return due, False
-
-    async def _keep_lease(self, slot: Slot) -> None:
-        """Renew the claim until cancelled. Raises LostLease."""
-        while True:
-            await self.clock.sleep(self.stores.slots.renew_every)
-            try:
-                await self.stores.slots.renew(slot)
-            except StoreBusy as busy:  # the fence holds even if the lease runs out
-                self.emit("consolidation.lease_not_renewed", reason=busy.message)
 
     async def _work(self, slot: Slot) -> None:
         """Do a slot, or as much of it as people leave time for."""

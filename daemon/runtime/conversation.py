@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
 
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import (
@@ -11,12 +11,11 @@ from daemon.core.errors import (
     LostLease,
     ModelUnavailable,
     NotDelivered,
-    StoreBusy,
     StoreError,
     TickBudgetMet,
     of_machine,
 )
-from daemon.core.last_line import FAULTS, in_short
+from daemon.core.last_line import FAULTS, in_short, keep_lease
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports.arrivals import Source
 from daemon.core.questions import is_news
@@ -28,7 +27,7 @@ from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.invitations import AskedBefore
 from daemon.memory.queues.promises import TooManyPromises
 from daemon.memory.queues.stops import Stopped
-from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
+from daemon.memory.records import Claim, Delivery, InboxMessage, Turn, TurnKind
 from daemon.mind.process import Interrupts
 from daemon.runtime.away import away_note
 from daemon.runtime.cycle import run_cycle
@@ -36,36 +35,34 @@ from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, ReadersUnknown, new_trace
 from daemon.runtime.effects import LATER, apology_for, cap_words, effect_of_words, turns_of
 from daemon.runtime.passing_on import pass_on
+from daemon.runtime.people.answers import commit_answer
 from daemon.runtime.people.reminders import pause_refused
-from daemon.runtime.promises import words_for_promises
-from daemon.runtime.scheduler import WordsCame, cancel_on_message, shown_thinking, waits_for_readers, waits_for_the_day
 from daemon.runtime.sensing import dismiss_unreadable_note, tell_others
 from daemon.runtime.slots import Slots, end_stopped, is_stopped, watch_for_stop
 from daemon.runtime.triage import Triaged
+from daemon.runtime.unasked import (
+    WordsCame,
+    cancel_on_message,
+    shown_thinking,
+    waits_for_readers,
+    waits_for_the_day,
+    words_for_promises,
+)
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
 _GATE_PAUSE = 5.0
+_TO_TELL = 0.05  # of the deadline: an apology must be out in time, too
 _RESTLESS = 3  # cycles that an edit voided, after which a message is not thought about in the last third of its time
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """Seconds from a message's arrival to its end, and seconds that a claim lives without renewal."""
-
-    cycle: float
-    lease: float
 
 
 class ConversationHandler:
     """The handler of claims. A claim guarantees that one conversation is handled by one call at a time."""
 
-    def __init__(
-        self, services: CycleServices, deadlines: Deadlines, interrupts: Interrupts, slots: Slots | None = None
-    ) -> None:
+    def __init__(self, services: CycleServices, interrupts: Interrupts, slots: Slots) -> None:
         self._services = services
-        self._deadlines = deadlines
         self._interrupts = interrupts
-        self._slots = slots or Slots(1, services.clock)
+        self._slots = slots
+        self.deadline = (1 - _TO_TELL) * services.settings.deadline  # seconds from a message's arrival to its end
         self._began_ms = services.clock.now_ms()
         self._refusing = asyncio.Lock()  # or two refusals at once would each be the first of the day
 
@@ -77,17 +74,21 @@ class ConversationHandler:
         """
         cycle = Cycle(self._services, claim, new_trace())
         try:
-            triaged = await self._triage(cycle)
+            return await self._handle(cycle)
         except LostLease as lost:
             await self._let_go(cycle, lost)
-            return None
+        except asyncio.CancelledError:
+            await self._services.store.conversations.release(cycle.claim, reason="stopped")
+            raise
+        return None
+
+    async def _handle(self, cycle: Cycle) -> Delivery | None:
+        try:
+            triaged = await self._triage(cycle)
         except StoreError:
             raise
-        except asyncio.CancelledError:
-            await self._services.store.conversations.release(claim, reason="stopped")
-            raise
         except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
-            await self._ask_gate_later(claim, error)
+            await self._ask_gate_later(cycle.claim, error)
             return None
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
@@ -113,18 +114,12 @@ class ConversationHandler:
             return await self._think(cycle)
 
     async def _pass_on(self, cycle: Cycle) -> Delivery | None:
-        """Report on a question to a session. Give the claim back if the readers changed or are unknown."""
+        """Report on a question to a session. Give the claim back while the readers are unknown."""
         try:
             return await pass_on(cycle)
-        except LostLease as lost:
-            await self._let_go(cycle, lost)
-            return None
         except NotDelivered as error:
             await self._ask_gate_later(cycle.claim, error)
             return None
-        except asyncio.CancelledError:
-            await self._services.store.conversations.release(cycle.claim, reason="stopped")
-            raise
 
     async def _triage(self, cycle: Cycle) -> Triaged:
         """Ask the gate about the messages, and find the readers of the reply. Raises what they raise, and LostLease."""
@@ -176,15 +171,12 @@ class ConversationHandler:
                 services.emit("cycle.given_up", conversation=str(claim.conversation), trace=cycle.trace_id, why=why[0])
                 return await self._apologise(cycle, *why)
             return await self._think_in_time(cycle, left)
-        except LostLease as lost:
-            return await self._lost(cycle, lost)
+        except Stopped:
+            return await self._end_stopped(cycle)
         except ReadersUnknown as error:
             await self._ask_gate_later(claim, error)
             return None
         except StoreError:
-            raise
-        except asyncio.CancelledError:
-            await services.store.conversations.release(claim, reason="stopped")
             raise
         except Exception as error:
             if of_machine(error):
@@ -206,8 +198,7 @@ class ConversationHandler:
     async def _skip_tick(self, cycle: Cycle, why: Skipped, error: Exception) -> Delivery | None:
         fields = {"kind": type(error).__name__, **_as_fields(error)}
         self._services.emit("tick.skipped", trace=cycle.trace_id, why=why, **fields)
-        dismissal = Dismissal(why, alone=isinstance(error, TickBudgetMet) and error.alone)
-        cycle.dismissed = {**cycle.dismissed, **{one.id: dismissal for one in cycle.messages}}
+        cycle.dismiss(why, alone=isinstance(error, TickBudgetMet) and error.alone)
         return await self._commit_words(cycle, *await words_for_promises(cycle))
 
     async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
@@ -220,7 +211,7 @@ class ConversationHandler:
             ):
                 delivery = await cancel_on_message(cycle, run_cycle(cycle))
         except (ModelUnavailable, TimeoutError):
-            if left > self._deadlines.cycle / 2:  # with less time it is the queue that was too slow
+            if left > self.deadline / 2:  # with less time it is the queue that was too slow
                 self._slots.struggled()
             raise
         self._slots.went_well()
@@ -230,7 +221,7 @@ class ConversationHandler:
         """Return the apology for messages that are not thought about (again), None when there is time to."""
         if any(one.attempts > _CRASHES for one in cycle.messages):
             return (Sentence("what_stumbled"),)
-        if left < self._deadlines.cycle / 3 and any(one.voided >= _RESTLESS for one in cycle.messages):
+        if left < self.deadline / 3 and any(one.voided >= _RESTLESS for one in cycle.messages):
             return Sentence("what_changing"), Sentence("advice_write_anew")
         return (Sentence("what_too_much"),) if left <= 0 else None
 
@@ -243,29 +234,18 @@ class ConversationHandler:
         """
         now = self._services.clock.now_ms()
         waited = [0] + [now - self._counts_from(one) for one in cycle.messages if _counts_at_all(one)]
-        return self._deadlines.cycle - max(waited) / 1000
+        return self.deadline - max(waited) / 1000
 
     def _counts_from(self, message: InboxMessage) -> int:
         paused_until = 0 if message.voided else message.not_before
         return max(message.received_ms, paused_until, self._began_ms)
 
-    async def _lost(self, cycle: Cycle, lost: LostLease) -> Delivery | None:
-        if isinstance(lost, Stopped):
-            return await self._end_stopped(cycle)
-        await self._let_go(cycle, lost)
-        return None
-
     async def _end_stopped(self, cycle: Cycle) -> Delivery | None:
-        try:
-            return await end_stopped(cycle, await self._approval_outcome(cycle.newest))
-        except LostLease as lost:
-            await self._let_go(cycle, lost)
-            return None
+        return await end_stopped(cycle, await self._approval_outcome(cycle.newest))
 
     async def _put_off(self, cycle: Cycle) -> Delivery | None:
         """Say, without a model call, that too many conversations of the user wait already."""
-        reason = "too many conversations of the user waited"
-        cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
+        cycle.dismiss("too many conversations of the user waited")
         self._services.emit("inbox.crowded", conversation=str(cycle.claim.conversation), author=cycle.newest.author)
         return await self._commit_words(cycle, cycle.words.say("crowded"), ())
 
@@ -275,7 +255,7 @@ class ConversationHandler:
         An approved action is reported as not done if its approver may not be answered, or it is too old.
         """
         if (paused := await pause_refused(cycle)) is not None:
-            return paused.delivery
+            return await commit_answer(cycle, paused)
         is_gone = cycle.claim.draft is not None and away_note(cycle) is None
         gone = f"_{cycle.words.say('gone')}_" if is_gone else ""
         outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]
@@ -314,16 +294,13 @@ class ConversationHandler:
         """
         newest, words = cycle.newest, cycle.words
         if newest.asks_nothing:
-            reason = "breaker" if cycle.is_tick else why
-            cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
+            cycle.dismiss("breaker" if cycle.is_tick else why)
             return await self._commit_words(cycle, *await words_for_promises(cycle))
         due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
         say = f"{sorry}{due}{await self._approval_outcome(newest)}".strip()
         if not say:
             return await self._commit_words(cycle, "", turns_of(cycle))
-        soul = cycle.soul
-        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, kind=TurnKind.APOLOGY)
-        return await self._commit_words(cycle, say, (*turns_of(cycle), said))
+        return await self._commit_words(cycle, say, (*turns_of(cycle), cycle.says(say, TurnKind.APOLOGY)))
 
     async def _approval_outcome(self, perception: Perception) -> str:
         if perception.modality is not Modality.DECISION or not perception.params.get("approved"):
@@ -341,11 +318,7 @@ class ConversationHandler:
         """
         parts = cycle.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
         effect = effect_of_words(cycle, parts, turns)
-        try:
-            delivery = await self._services.store.commits.commit(effect)
-        except LostLease as lost:
-            await self._let_go(cycle, lost)
-            return None
+        delivery = await self._services.store.commits.commit(effect)
         tell_others(cycle, effect)
         return delivery
 
@@ -359,13 +332,13 @@ class ConversationHandler:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 
     async def _keep_lease(self, cycle: Cycle) -> None:
-        """Renew the claim until cancelled. Raises LostLease when another daemon has taken it."""
-        while True:
-            await self._services.clock.sleep(self._deadlines.lease / 3)
-            try:
-                await self._services.store.conversations.renew(cycle.claim)
-            except StoreBusy as busy:  # the fence holds even if the lease runs out
-                self._services.emit("cycle.lease_not_renewed", reason=busy.message)
+        services = self._services
+
+        async def renew() -> None:
+            await services.store.conversations.renew(cycle.claim)
+
+        log = partial(services.emit, "cycle.lease_not_renewed")
+        await keep_lease(services.clock, services.settings.lease / 3, renew, log)
 
 
 def _counts_at_all(message: InboxMessage) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from daemon.core.channels import Channels
 from daemon.core.errors import (
@@ -32,6 +32,7 @@ _DRAFT_TRIES = 10  # the most tries to finish a draft that the platform answered
 _DRAFT_SECONDS = 600.0  # the age of a draft with one such try, after which its text is posted again
 
 
+@dataclass(eq=False)
 class Courier:
     """The sender of claimed posts.
 
@@ -41,27 +42,15 @@ class Courier:
     which wait in English.
     """
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        channels: Channels,
-        clock: Clock,
-        emit: Emit,
-        *,
-        in_doubt: float,
-        stale_after: float,
-        lease: float,
-        words_in: Callable[[str], Words] = lambda _: HOUSE_WORDS,
-    ) -> None:
-        self._outbox = outbox
-        self._words_in = words_in
-        self._channels = channels
-        self._clock = clock
-        self._emit = emit
-        self._in_doubt = in_doubt
-        self._stale_after = stale_after
-        self._lease = lease
-        self._alarmed = False  # whether the admin was alerted that posting needs their help
+    outbox: Outbox
+    channels: Channels
+    clock: Clock
+    emit: Emit
+    in_doubt: float
+    stale_after: float
+    lease: float
+    words_in: Callable[[str], Words] = lambda _: HOUSE_WORDS
+    _alarmed: bool = False  # whether the admin was alerted that posting needs their help
 
     async def deliver(self, delivery: Delivery) -> bool:
         """Try a claimed post once. Return True when it is settled, False when it is tried again later.
@@ -72,7 +61,7 @@ class Courier:
         try:
             return await self._guarded(delivery)
         except LostLease as lost:
-            self._emit("outbox.lost", key=delivery.post.key, reason=lost.message)
+            self.emit("outbox.lost", key=delivery.post.key, reason=lost.message)
             return False
 
     async def _guarded(self, delivery: Delivery) -> bool:
@@ -83,9 +72,9 @@ class Courier:
         except Exception as error:
             if of_machine(error):
                 raise  # the claim runs out, and the post is looked up before it is sent
-            pause = self._in_doubt * 2**delivery.faults
-            parked = await self._outbox.count_fault(delivery, pause, in_short(error))
-            self._emit("outbox.dead" if parked else "outbox.failed", key=delivery.post.key, error=error)
+            pause = self.in_doubt * 2**delivery.faults
+            parked = await self.outbox.count_fault(delivery, pause, in_short(error))
+            self.emit("outbox.dead" if parked else "outbox.failed", key=delivery.post.key, error=error)
             return parked
 
     async def _attempt(self, delivery: Delivery) -> bool:
@@ -95,14 +84,14 @@ class Courier:
             return await self._still_in_doubt(delivery, doubt)
         if post is None:
             return True
-        if delivery.lease_until - self._clock.now_ms() < self._lease * 750:
+        if delivery.lease_until - self.clock.now_ms() < self.lease * 750:
             # After a long pause here another daemon may be about to claim the row: don't send.
-            await self._outbox.postpone(delivery, 0, doubtful=False, reason="the claim was too old to send it")
+            await self.outbox.postpone(delivery, 0, doubtful=False, reason="the claim was too old to send it")
             return False
         return await self._send(delivery, await self._worded(delivery, post))
 
     async def _worded(self, delivery: Delivery, post: Post) -> Post:
-        words = self._words_in(await self._channels.main.language_of(post.recipient) if post.recipient else "")
+        words = self.words_in(await self.channels.main.language_of(post.recipient) if post.recipient else "")
         body = words.reworded(post.body) if delivery.note else words.with_outcome(post.body)
         return replace(post, words=words, body=body)
 
@@ -112,14 +101,14 @@ class Courier:
         if post.revises is None and (delivery.doubtful or (post.draft_lost and post.draft is None)):
             if not delivery.doubtful and self._is_hopeless(delivery):
                 return await self._anew(delivery, post, "its draft can't be looked up")
-            found = await self._channels.of(post.conversation).find(post)
+            found = await self.channels.of(post.conversation).find(post)
             if found is not None and found.finished:
-                await self._outbox.sent(delivery, found.ts)
-                self._emit("outbox.found", key=post.key)
+                await self.outbox.sent(delivery, found.ts)
+                self.emit("outbox.found", key=post.key)
                 return None
             if found is not None or post.draft_lost:
                 post = replace(post, draft=found.ts if found else None, draft_lost=False)
-                await self._outbox.note_draft(delivery, post.draft)
+                await self.outbox.note_draft(delivery, post.draft)
         return await self._still_due(delivery, post)
 
     async def _still_due(self, delivery: Delivery, post: Post) -> Post | None:
@@ -127,8 +116,8 @@ class Courier:
         if post.withdrawn:
             return await self._withdrawn(delivery, post)
         if delivery.emptied and post.nod is None:
-            await self._outbox.end_emptied(delivery)
-            self._emit("outbox.emptied", key=post.key)
+            await self.outbox.end_emptied(delivery)
+            self.emit("outbox.emptied", key=post.key)
             return None
         if delivery.halted:
             return await self._halted(delivery, post)
@@ -136,40 +125,40 @@ class Courier:
             return await self._anew(delivery, post, "it failed too often") if self._is_hopeless(delivery) else post
         if self._is_too_old(delivery):
             await self._give_up(delivery, "expired", "too old to be sent", Note.EXPIRED)
-            self._emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
+            self.emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
             return None
         return await self._unless_quiet(delivery, post)
 
     async def _unless_quiet(self, delivery: Delivery, post: Post) -> Post | None:
         """Return the post, unless quiet hours have begun. Then drop an unasked post, and postpone a promised one."""
-        now = self._clock.now_ms()
+        now = self.clock.now_ms()
         if (over := delivery.quiet.over(now)) <= now:
             return post
         if delivery.unasked:
-            await self._outbox.drop(delivery, "quiet hours began before it could be sent")
+            await self.outbox.drop(delivery, "quiet hours began before it could be sent")
         else:
-            await self._outbox.postpone(delivery, (over - now) / 1000, doubtful=False, reason="quiet hours")
-        self._emit("outbox.quiet", key=post.key)
+            await self.outbox.postpone(delivery, (over - now) / 1000, doubtful=False, reason="quiet hours")
+        self.emit("outbox.quiet", key=post.key)
         return None
 
     async def _withdrawn(self, delivery: Delivery, post: Post) -> Post | None:
         if post.draft is not None or post.revises is not None:
             return post
-        await self._outbox.drop(delivery, TAKEN_BACK)
-        self._emit("outbox.withdrawn", key=post.key)
+        await self.outbox.drop(delivery, TAKEN_BACK)
+        self.emit("outbox.withdrawn", key=post.key)
         return None
 
     async def _halted(self, delivery: Delivery, post: Post) -> Post | None:
         if post.draft is None or self._is_hopeless(delivery):
-            await self._outbox.drop(delivery, STOPPED)
-            self._emit("outbox.stopped", key=post.key)
+            await self.outbox.drop(delivery, STOPPED)
+            self.emit("outbox.stopped", key=post.key)
             return None
         return replace(post, body="", closes=True)
 
     async def _send(self, delivery: Delivery, post: Post) -> bool:
         try:
-            async with asyncio.timeout(self._lease / 2):  # the rest of the lease is for noting the doubt
-                ts = await self._channels.of(post.conversation).deliver(post)
+            async with asyncio.timeout(self.lease / 2):  # the rest of the lease is for noting the doubt
+                ts = await self.channels.of(post.conversation).deliver(post)
         except TimeoutError:
             return await self._postpone_in_doubt(delivery, post, "sending took too long")
         except NotDelivered as error:
@@ -179,42 +168,42 @@ class Courier:
         except ChannelRefused as refusal:
             return await self._refused(delivery, post, refusal)
         self._alarmed = False
-        await self._outbox.sent(delivery, ts)
-        self._emit("outbox.sent", key=post.key, attempts=delivery.attempts)
+        await self.outbox.sent(delivery, ts)
+        self.emit("outbox.sent", key=post.key, attempts=delivery.attempts)
         return True
 
     async def _not_now(self, delivery: Delivery, post: Post, error: NotDelivered) -> bool:
         pause = error.retry_after or min(_LONGEST_PAUSE, 0.5 * 2 ** min(delivery.attempts, _MANY))
         if isinstance(error, AccessLost):
             if not self._alarmed:
-                self._emit("outbox.access_lost", reason=error.message, hint=error.hint)
+                self.emit("outbox.access_lost", reason=error.message, hint=error.hint)
             self._alarmed = True
         elif error.retry_after and _changes_a_message(post):  # it answers, and other calls may go through
-            await self._outbox.count_draft_try(delivery)
+            await self.outbox.count_draft_try(delivery)
             pause = min(pause, max(1.0, _DRAFT_SECONDS - self._age(delivery)))
-        await self._outbox.postpone(delivery, pause, doubtful=False, reason=error.message)
-        self._emit("outbox.postponed", key=post.key, reason=error.message, seconds=pause)
+        await self.outbox.postpone(delivery, pause, doubtful=False, reason=error.message)
+        self.emit("outbox.postponed", key=post.key, reason=error.message, seconds=pause)
         return False
 
     async def _refused(self, delivery: Delivery, post: Post, refusal: ChannelRefused) -> bool:
         """Post a refused draft or revision as a new message. Replace any different refused post by a note."""
         if _changes_a_message(post):
             await self._anew(delivery, post, refusal.message)
-            await self._outbox.postpone(delivery, 0, doubtful=False, reason=refusal.message)
+            await self.outbox.postpone(delivery, 0, doubtful=False, reason=refusal.message)
             return False
         await self._give_up(delivery, "dead", refusal.message, Note.DEAD)
-        self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
+        self.emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
         if delivery.note and post.recipient:  # its thread may be gone or locked: then outside it, to the user alone
-            channel = self._channels.of(post.conversation)
+            channel = self.channels.of(post.conversation)
             said = await channel.whisper(post.conversation, post.recipient, post.body)
-            self._emit("outbox.whispered", key=post.key, said=said)
+            self.emit("outbox.whispered", key=post.key, said=said)
         return True
 
     async def _postpone_in_doubt(self, delivery: Delivery, post: Post, reason: str) -> bool:
         if _changes_a_message(post):
-            await self._outbox.count_draft_try(delivery)
-        await self._outbox.postpone(delivery, self._in_doubt, doubtful=True, reason=reason)
-        self._emit("outbox.in_doubt", key=delivery.post.key, reason=reason)
+            await self.outbox.count_draft_try(delivery)
+        await self.outbox.postpone(delivery, self.in_doubt, doubtful=True, reason=reason)
+        self.emit("outbox.in_doubt", key=delivery.post.key, reason=reason)
         return False
 
     async def _still_in_doubt(self, delivery: Delivery, doubt: DeliveryUncertain) -> bool:
@@ -224,27 +213,27 @@ class Courier:
         """
         closed = isinstance(doubt, HistoryClosed)
         if not delivery.doubtful:
-            await (self._outbox.give_up_draft if closed else self._outbox.count_draft_try)(delivery)
-        if not delivery.doubtful or (not closed and self._age(delivery) < self._stale_after):
-            pause = max(self._in_doubt, min(_LONGEST_PAUSE, 2.0 ** min(delivery.attempts, _MANY)))
-            await self._outbox.postpone(
+            await (self.outbox.give_up_draft if closed else self.outbox.count_draft_try)(delivery)
+        if not delivery.doubtful or (not closed and self._age(delivery) < self.stale_after):
+            pause = max(self.in_doubt, min(_LONGEST_PAUSE, 2.0 ** min(delivery.attempts, _MANY)))
+            await self.outbox.postpone(
                 delivery, 0 if closed else pause, doubtful=delivery.doubtful, reason=doubt.message
             )
             return False
         await self._give_up(delivery, "unknown", f"may or may not have been sent: {doubt.message}", Note.UNKNOWN)
-        self._emit("outbox.unknown", key=delivery.post.key, reason=doubt.message, hint="soul queue outbox show KEY")
+        self.emit("outbox.unknown", key=delivery.post.key, reason=doubt.message, hint="soul queue outbox show KEY")
         return True
 
     async def _give_up(self, delivery: Delivery, state: str, reason: str, note: Note) -> None:
         """Settle a post that won't be sent, with a note in its place if a user waits for it."""
         if delivery.unasked:
-            await self._outbox.drop(delivery, reason)
+            await self.outbox.drop(delivery, reason)
         else:
-            await self._outbox.give_up(delivery, state, reason, note)
+            await self.outbox.give_up(delivery, state, reason, note)
 
     async def _anew(self, delivery: Delivery, post: Post, reason: str) -> Post:
-        await self._outbox.give_up_draft(delivery)
-        self._emit("outbox.posted_anew", key=post.key, ts=post.draft or post.revises, reason=reason)
+        await self.outbox.give_up_draft(delivery)
+        self.emit("outbox.posted_anew", key=post.key, ts=post.draft or post.revises, reason=reason)
         return replace(post, draft=None, draft_lost=False, revises=None)
 
     def _is_hopeless(self, delivery: Delivery) -> bool:
@@ -253,13 +242,13 @@ class Courier:
 
     def _is_too_old(self, delivery: Delivery) -> bool:
         """Return whether a post is too old to send. Its time begins after the quiet hours that it waited for."""
-        lives_ms = (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after) * 1000
+        lives_ms = (max(self.stale_after, _NOTE_SECONDS) if delivery.note else self.stale_after) * 1000
         until = delivery.created_ms + lives_ms
         over = delivery.quiet.over(int(until))
-        return self._clock.now_ms() > (over + lives_ms if over > until else until)
+        return self.clock.now_ms() > (over + lives_ms if over > until else until)
 
     def _age(self, delivery: Delivery) -> float:
-        return (self._clock.now_ms() - delivery.created_ms) / 1000
+        return (self.clock.now_ms() - delivery.created_ms) / 1000
 
 
 def _changes_a_message(post: Post) -> bool:

@@ -14,16 +14,17 @@ from daemon.mind.pipelines import ProcessRun, run_processes
 from daemon.mind.recall.looked_up import with_sources
 from daemon.mind.recall.mood import with_unread_links
 from daemon.mind.thought_input import with_refusals
+from daemon.processes import PROCESSES
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import ShownSpeech, Thinking, effect_of_cycle, newer_than, shown_solving
+from daemon.runtime.people.answers import commit_answer
 from daemon.runtime.people.obeying import obey, phrase_of
 from daemon.runtime.people.reminders import bring_up_apart
 from daemon.runtime.people.sessions import say_to_session
-from daemon.runtime.promises import tell_of_promises
 from daemon.runtime.recalling import process_context
-from daemon.runtime.scheduler import ask_for_invitation
 from daemon.runtime.sensing import tell_others, with_notes_heard
+from daemon.runtime.unasked import ask_for_invitation, tell_of_promises
 from daemon.soul_engine import turns_read
 
 _MAY_BE_SILENT = frozenset({Modality.TIME, Modality.EVENT, Modality.SENSE})
@@ -37,12 +38,12 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     Nothing is stored then.
     """
     services = cycle.services
-    if (brought_up := await bring_up_apart(cycle)) is not None:
-        return brought_up.delivery
+    if (answer := await bring_up_apart(cycle)) is not None:
+        return await commit_answer(cycle, answer)
     if (phrase := await phrase_of(cycle)) is not None:
         return await obey(cycle, phrase)
     if cycle.for_session is not None:
-        return await say_to_session(cycle, cycle.for_session)
+        return await commit_answer(cycle, await say_to_session(cycle, cycle.for_session))
     soul = cycle.soul
     cycle.paused = await services.store.standing.paused([one.author for one in cycle.perceptions])
     transcript = await services.store.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
@@ -52,7 +53,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     try:
         context = await process_context(cycle, soul, transcript, motor)
         services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
-        run = await run_processes(context, cycle.claim.state, shown_solving(services.processes, cycle.does))
+        run = await run_processes(context, cycle.claim.state, shown_solving(PROCESSES, cycle.does))
     finally:
         if speech is not None:
             await speech.settle()
@@ -94,9 +95,8 @@ async def _in_parts(cycle: Cycle, motor: Motor) -> tuple[tuple[str, ...], tuple[
 async def _tell_of_memory(cycle: Cycle, motor: Motor) -> None:
     """Say below a person's first reply in a DM that the soul remembers, and how to stop it."""
     newest, services = cycle.newest, cycle.services
-    if not (
-        services.tells_of_memory and newest.place is Place.DM and newest.modality is Modality.WORDS and motor.reply
-    ):
+    in_person = newest.place is Place.DM and newest.modality is Modality.WORDS
+    if not (services.settings.tell_of_memory and in_person and motor.reply):
         return
     cycle.tells = not await services.store.standing.was_informed(newest.author)
     if cycle.tells:

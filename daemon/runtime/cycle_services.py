@@ -1,17 +1,19 @@
 """The services that all cycles of one soul share, built once by the composition root."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
 from daemon.core.channels import Channels
+from daemon.core.config import Settings
 from daemon.core.expectations import Limits
 from daemon.core.initiative import QuietHours
 from daemon.core.lru import Lru
 from daemon.core.perception import Audience
 from daemon.core.ports.channel import Channel
 from daemon.core.ports.services import LLM, Clock, Emit, LLMCall, ModelRole, Prompt
+from daemon.core.sentences import Words
 from daemon.core.spending import Charge, TickBudget
 from daemon.core.text import ids_in, with_names
 from daemon.memory.knowledge.model_habits import ModelHabit
@@ -21,10 +23,9 @@ from daemon.memory.retrieval.reasons import Reasons
 from daemon.memory.retrieval.surfacing import Surfacing
 from daemon.memory.store import Store
 from daemon.mind.cognition import Mind
-from daemon.mind.process import Capabilities, Intent, MentalProcess
+from daemon.mind.process import Capabilities
 from daemon.mind.thought_input import Labels
-from daemon.processes.wishes import WISHES
-from daemon.runtime.file_sensing import FileSensing
+from daemon.runtime.file_sensing import FileSensing, admit
 from daemon.runtime.till import SpendingBudget
 from daemon.runtime.triage import Triage
 from daemon.shared.asking import SessionQuestions
@@ -66,63 +67,62 @@ MONOLOGUE = "internal_monologue"
 """The step whose whole answer is a private thought."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The milliseconds of silence that end a visit or begin dormancy or learning, and the cap on intentions."""
-
-    visit_timeout_ms: int
-    dormancy_timeout_ms: int
-    most_intentions: int
-    learning_lull_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CycleServices:
-    """One soul's model, channels, clock, log, mental processes and stores.
+    """One soul's settings, stores, model, channels, clock and log, and the parts that all souls of a daemon share.
 
-    `limits` returns the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
-    `link_hosts`. `surfacing` finds memories before a reply and for a search, and `reasons` leads from a reply back to
-    them. Souls share contexts under the `shared_keys`, and `news` signals a change. `at_work` shows what this soul
-    does. `notes` are those between souls, and `wake` makes the dispatchers look for one. `asking` are people's sessions
-    of Claude Code and the questions to them. `names` replaces ids in prompts. `forgetting` erases people. `wishes` are
-    what a message may call for apart from a reply. `tells_of_memory`: people learn in their first DM that the soul
-    remembers. `till` pays for model calls, `tick_budget` for unasked ones, None where the soul makes none. In people's
-    `quiet_hours` nothing is said unasked. `labels` describe a percept in three labels.
+    `limits` returns the limits of a soul's autonomous loop, None where it may not run. `surfacing` finds memories
+    before a reply and for a search, and `reasons` leads from a reply back to them. `news` signals a change of what is
+    shared. `at_work` shows what this soul does. `notes` are those between souls, and `wake` makes the dispatchers look
+    for one. `asking` are people's sessions of Claude Code and the questions to them. `names` replaces ids in prompts.
+    `forgetting` erases people. `till` pays for model calls, `tick_budget` for unasked ones, None where the soul makes
+    none. In people's `quiet_hours` nothing is said unasked. `labels` describe a percept in three labels.
     """
 
+    settings: Settings
+    store: Store
     llm: LLM
     channels: Channels
     clock: Clock
     emit: Emit
-    store: Store
     soul: Callable[[], Soul]
-    processes: Mapping[str, MentalProcess]
     till: SpendingBudget
     senses: Senses
     file_sensing: FileSensing
-    triage: Triage
-    timing: Timing
     capabilities: Capabilities
     limits: Callable[[Soul], Limits | None]
     tick_budget: Callable[[Soul], TickBudget | None]
-    quiet_hours: QuietHours
-    link_hosts: tuple[str, ...]
     forgetting: ForgettingPeople
     surfacing: Surfacing
     reasons: Reasons
-    shared_keys: tuple[str, ...]
     news: StoreNews
     wake: Callable[[], None]
     at_work: SoulAtWork
     asking: SessionQuestions
     notes: SoulNotes
-    wishes: tuple[Intent, ...] = WISHES
-    tells_of_memory: bool = True
-    labels: Labels = field(default_factory=Labels)
+    labels: Labels
+    triage: Triage = field(init=False)
+    quiet_hours: QuietHours = field(init=False)
     names: PromptNames = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", PromptNames(self.channels.main))
+        ask_gate = partial(admit, self.channels, self.store.events)
+        self.triage = Triage(ask_gate, self.clock, self.emit, stale_after=self.settings.stale_after)
+        self.quiet_hours = QuietHours.parse(self.settings.quiet_hours)
+        self.names = PromptNames(self.channels.main)
+
+    @property
+    def visit_timeout_ms(self) -> int:
+        """Return the milliseconds of silence that end a visit."""
+        return int(self.settings.visit_silence * 1000)
+
+    @property
+    def thinks_by_itself(self) -> bool:
+        return self.tick_budget(self.soul()) is not None
+
+    async def words_for(self, person: str) -> Words:
+        """Return the soul's words in the language of a person, by platform id."""
+        return self.soul().words_in(await self.channels.main.language_of(person) if person else "")
 
     async def mind(
         self,

@@ -25,7 +25,7 @@ from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
 from daemon.memory.mind.goal_changes import StaleShown
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.source_events import ReadingsPerceived
-from daemon.memory.records import Claim, Dismissal, InboxMessage
+from daemon.memory.records import Claim, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.memory.stream.keeping import CycleThoughts, NewThought
 from daemon.mind.motor import Motor
 from daemon.mind.pipelines import ProcessRun
@@ -98,7 +98,7 @@ class Cycle:
 
     def __post_init__(self) -> None:
         self.soul = self.services.soul()
-        self.hosts = KnownHosts(self.services.link_hosts)
+        self.hosts = KnownHosts(self.services.settings.link_hosts)
         self.nonce = self.claim.nonce
 
     @property
@@ -147,6 +147,16 @@ class Cycle:
     def for_session(self) -> BoundThread | None:
         bound = self.claim.bound
         return bound if bound is not None and bound.takes(self.newest) else None
+
+    def says(self, text: str, kind: TurnKind = TurnKind.REPLY, *, passing: bool = False) -> Turn:
+        """Return words of the soul to the newest message as a turn."""
+        who = self.soul
+        return Turn(Speaks.SOUL, who.name, who.display_name, self.newest.ts, text, kind=kind, passing=passing)
+
+    def dismiss(self, reason: str, *, alone: bool = False) -> None:
+        """Dismiss all messages that are to be answered."""
+        dismissal = Dismissal(reason, alone=alone)
+        self.dismissed = {**self.dismissed, **{one.id: dismissal for one in self.messages}}
 
     async def show(self, task: Task) -> None:
         """Show people a piece of work before the answer, where the reply streams."""

@@ -41,11 +41,10 @@ from daemon.mind.recall.looked_up import marked
 from daemon.mind.recall.visit import Visit
 from daemon.processes.subprocesses import AFTER_A_VISIT
 from daemon.runtime.away import away_note, away_turn, nod_of
-from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle, intentions_come_back, readings_perceived, stale_goals_shown, thoughts_of
 from daemon.runtime.jobs import note_of_visit
-from daemon.runtime.promises import acts_of_promises, promises_kept
 from daemon.runtime.sensing import among_souls, said_to_souls
+from daemon.runtime.unasked import acts_of_promises, promises_kept
 from daemon.shared.events import Doing
 from daemon.soul import Soul, talk_budget
 from daemon.soul_engine import transcript_window
@@ -87,7 +86,8 @@ def effect_of_cycle(
             passing=bool(cycle.paused),
         )
         turns = (*turns, said.stated_as(motor.stated))
-    now, timing = cycle.services.clock.now_ms(), cycle.services.timing
+    now, settings = cycle.services.clock.now_ms(), cycle.services.settings
+    lull_ms = int(min(settings.learn_after, settings.visit_silence) * 1000)
     effect = effect_of_words(cycle, parts, turns)
     return replace(
         effect,
@@ -95,7 +95,7 @@ def effect_of_cycle(
         state=thinking.run.state,
         visit_state=_visit_state(thinking.visit, claim.visit_state, cycle.perceptions, now, replied=bool(parts)),
         path=thinking.run.path,
-        intentions=(*_asked_for(motor, cycle.perceptions), *_idle(soul, timing, claim.visit_state, newest, now)),
+        intentions=(*_asked_for(motor, cycle.perceptions), *_idle(cycle, claim.visit_state, now)),
         cancelled=motor.cancelled,
         approval=motor.approval,
         cross_post=motor.cross_post,
@@ -113,12 +113,12 @@ def effect_of_cycle(
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
         visit_note=_note_of_visit(cycle, soul, thinking.run.state),
         rooms=cycle.heard_by.rooms,
-        lulls={"models_the_visitor": timing.learning_lull_ms},
+        lulls={"models_the_visitor": lull_ms},
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
         files=() if _unposted(cycle) else files,
         answers=motor.answers if parts and Speaks.of(newest.author) is Speaks.PERSON else (),
-        most_intentions=timing.most_intentions,
+        most_intentions=settings.schedule_max,
         dates={**effect.dates, **motor.dates},
         given=tuple(one.id for one in cycle.at_hand.expected.errors),
         thoughts=thoughts_of(cycle, motor, thinking.run, thinking.transcript) if soul.mind == "cycle" else None,
@@ -152,7 +152,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         dismissed=cycle.dismissed,
         away=away,
         calls=tuple(cycle.calls),
-        visit_timeout_ms=services.timing.visit_timeout_ms,
+        visit_timeout_ms=services.visit_timeout_ms,
         visit_note=_note_of_visit(cycle, cycle.soul, claim.state),
         outsider_spoke=cycle.outsider_spoke,
         members_only=cycle.readers.members_only,
@@ -223,18 +223,18 @@ def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewInte
     return tuple(replace(one, params={**one.params, ASKED_IN: messages}) for one in motor.intentions)
 
 
-def _idle(
-    soul: Soul, timing: Timing, visit_state: VisitState, newest: Perception, now_ms: int
-) -> tuple[NewIntention, ...]:
+def _idle(cycle: Cycle, visit_state: VisitState, now_ms: int) -> tuple[NewIntention, ...]:
     """Return the timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
+    soul, newest, timeout_ms = cycle.soul, cycle.newest, cycle.services.visit_timeout_ms
     if newest.modality in {Modality.NOTE, Modality.EVENT, Modality.SENSE}:
         return ()
     if newest.modality is not Modality.TIME:
-        process, due = "dormant", now_ms + timing.dormancy_timeout_ms
-        if timing.dormancy_timeout_ms >= timing.visit_timeout_ms or not soul.may_be(process):
-            process, due = "exiting", now_ms + timing.visit_timeout_ms
+        dormancy_ms = int(cycle.services.settings.dormant_after * 1000)
+        process, due = "dormant", now_ms + dormancy_ms
+        if dormancy_ms >= timeout_ms or not soul.may_be(process):
+            process, due = "exiting", now_ms + timeout_ms
     elif newest.process == "dormant":
-        process, due = "exiting", max(now_ms, visit_state.spoken_ms + timing.visit_timeout_ms)
+        process, due = "exiting", max(now_ms, visit_state.spoken_ms + timeout_ms)
     else:
         return ()
     if not soul.may_be(process):

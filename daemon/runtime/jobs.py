@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from daemon.core.channels import Channels
@@ -14,21 +15,19 @@ from daemon.core.errors import (
     DeliveryUncertain,
     LostLease,
     NotDelivered,
-    StoreBusy,
     of_machine,
 )
 from daemon.core.fencing import fresh_nonce
-from daemon.core.last_line import in_short
+from daemon.core.last_line import in_short, keep_lease
 from daemon.core.perception import Modality
-from daemon.core.ports.services import Clock, Emit, LLMCall
+from daemon.core.ports.services import Emit, LLMCall
 from daemon.core.questions import title_of
 from daemon.core.sentences import Words
-from daemon.core.spending import Charge, TickBudget
+from daemon.core.spending import Charge
 from daemon.memory.knowledge.records.kinds import SituationContext
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
 from daemon.memory.knowledge.visits import UNKNOWN, VisitNote
-from daemon.memory.queues.ended_visits import EndedVisits
-from daemon.memory.queues.jobs import Job, Jobs, UnreadWords
+from daemon.memory.queues.jobs import Job
 from daemon.memory.queues.session_titles import DueTitle, SessionTitles
 from daemon.memory.records import ProcessState
 from daemon.mind.matter import Matter
@@ -44,46 +43,44 @@ _MOST_OUT_OF_MEMORY = 5
 """The number of times that a job may run out of memory before this counts as the job's fault. A restart resets it."""
 
 
+@dataclass(eq=False)
 class JobRunner:
     """The runner of one soul's jobs. `interrupts` signals newer messages."""
 
-    def __init__(
-        self, services: CycleServices, jobs: Jobs, subprocesses: Mapping[str, Subprocess], interrupts: Interrupts
-    ) -> None:
-        self._services = services
-        self._jobs = jobs
-        self._subprocesses = subprocesses
-        self._interrupts = interrupts
-        self._out_of_memory = Counter[int]()
+    services: CycleServices
+    subprocesses: Mapping[str, Subprocess]
+    interrupts: Interrupts
+    _out_of_memory: Counter[int] = field(default_factory=Counter)
 
     async def do(self, job: Job) -> None:
         """Run a claimed job to its end, until a newer message arrives, or until it fails and is retried later.
 
         A job whose cap is met waits for the next day. Raises StoreError when the outcome can't be stored.
         """
-        services, calls = self._services, list[LLMCall]()
+        services, jobs, calls = self.services, self.services.store.jobs, list[LLMCall]()
+        log = partial(services.emit, "job.lease_not_renewed")
         try:
-            async with alongside(self._keep_lease(job)):
+            async with alongside(keep_lease(services.clock, jobs.renew_every, partial(jobs.renew, job), log)):
                 await self._run_unless_interrupted(job, await self._context(job, calls))
         except Interrupted:
             services.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
-            await self._jobs.give_up(job, tuple(calls))
+            await jobs.give_up(job, tuple(calls))
         except LostLease:
             raise
         except CapMet as met:
-            await self._jobs.put_off(job, met.message, met.until_ms, tuple(calls))
+            await jobs.put_off(job, met.message, met.until_ms, tuple(calls))
             services.emit("job.put_off", kind=job.kind, reason=met.message)
         except Exception as error:
             reason = in_short(error)
             if of_machine(error) and not self._takes_too_much(job, error):
-                await self._jobs.put_off(job, reason, services.clock.now_ms() + _LACKING_PAUSE_MS, tuple(calls))
+                await jobs.put_off(job, reason, services.clock.now_ms() + _LACKING_PAUSE_MS, tuple(calls))
                 raise
             unexpected = None if isinstance(error, DaemonError) else error
-            dead = await self._jobs.fail(job, reason, tuple(calls), foreseen=unexpected is None)
+            dead = await jobs.fail(job, reason, tuple(calls), foreseen=unexpected is None)
             event = "job.dead" if dead else "job.failed"
             services.emit(event, kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
         else:
-            await self._jobs.finish(job, tuple(calls))
+            await jobs.finish(job, tuple(calls))
             services.emit("job.done", kind=job.kind, calls=len(calls))
 
     def _takes_too_much(self, job: Job, error: Exception) -> bool:
@@ -91,7 +88,7 @@ class JobRunner:
         return isinstance(error, MemoryError) and self._out_of_memory[job.seq] > _MOST_OUT_OF_MEMORY
 
     async def _context(self, job: Job, calls: list[LLMCall]) -> SubprocessContext:
-        services = self._services
+        services = self.services
         soul, trace = services.soul(), new_trace()
         return SubprocessContext(
             mind=await services.mind(
@@ -117,24 +114,15 @@ class JobRunner:
             emit=services.emit,
         )
 
-    async def _keep_lease(self, job: Job) -> None:
-        """Renew the claim until cancelled, which keeps other daemons from claiming the job. Raises LostLease."""
-        while True:
-            await self._services.clock.sleep(self._jobs.renew_every)
-            try:
-                await self._jobs.renew(job)
-            except StoreBusy as busy:  # the fence holds even if the lease runs out
-                self._services.emit("job.lease_not_renewed", reason=busy.message)
-
     async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
-        services = self._services
-        with self._interrupts.attend(str(job.conversation)) as interrupt:
+        services = self.services
+        with self.interrupts.attend(str(job.conversation)) as interrupt:
             if await services.store.conversations.has_new_messages(job.conversation):
                 interrupt.call()
             await interrupt.unless_called(self._run(job, context))
 
     async def _run(self, job: Job, context: SubprocessContext) -> None:
-        subprocess = self._subprocesses.get(job.kind)
+        subprocess = self.subprocesses.get(job.kind)
         if subprocess is None:
             raise DaemonError(
                 f"there is no subprocess {job.kind!r}", hint="another version of the daemon created the job"
@@ -145,33 +133,33 @@ class JobRunner:
 _PAUSE = 60.0  # seconds until the next try, where the platform names none
 
 
+@dataclass(eq=False)
 class Titler:
     """The setter of due titles. `words_in` returns the soul's words in a language, for threads without words."""
 
-    def __init__(self, titles: SessionTitles, channels: Channels, emit: Emit, words_in: Callable[[str], Words]) -> None:
-        self._titles = titles
-        self._channels = channels
-        self._emit = emit
-        self._words_in = words_in
+    titles: SessionTitles
+    channels: Channels
+    emit: Emit
+    words_in: Callable[[str], Words]
 
     async def title(self, due: DueTitle) -> None:
         """Try a claimed title once. A refused title is dropped. Raises StoreError alone."""
         if not due.words:  # deleted, or its author is forgotten
-            await self._titles.end(due)
+            await self.titles.end(due)
             return
-        title = title_of(due.words) or self._words_in(await self._channels.main.language_of(due.author)).say("untitled")
+        title = title_of(due.words) or self.words_in(await self.channels.main.language_of(due.author)).say("untitled")
         try:
-            await self._channels.of(due.conversation).name_session(due.conversation, due.thread, title)
+            await self.channels.of(due.conversation).name_session(due.conversation, due.thread, title)
         except NotDelivered as error:
-            await self._titles.put_off(due, error.retry_after or _PAUSE)
-            self._emit("session.title_put_off", thread=due.thread, reason=error.message)
+            await self.titles.put_off(due, error.retry_after or _PAUSE)
+            self.emit("session.title_put_off", thread=due.thread, reason=error.message)
         except ChannelError as error:
-            await self._titles.end(due)
+            await self.titles.end(due)
             maybe = isinstance(error, DeliveryUncertain)
-            self._emit("session.title_unsure" if maybe else "session.untitled", thread=due.thread, reason=error.message)
+            self.emit("session.title_unsure" if maybe else "session.untitled", thread=due.thread, reason=error.message)
         else:
-            await self._titles.end(due)
-            self._emit("session.titled", thread=due.thread)
+            await self.titles.end(due)
+            self.emit("session.titled", thread=due.thread)
 
 
 _DEEP: Final = ("academic", "problem_solving")
@@ -188,7 +176,7 @@ def note_of_visit(cycle: Cycle, soul: Soul, state: ProcessState) -> VisitNote:
         persona=soul.name,
         situation=_situation(soul, state, str(newest.place) if newest else ""),
         visit=claim.visit_state.visit + (bool(words) and not claim.visit_state.exchanges),
-        begins=bool(words) and 0 < services.timing.visit_timeout_ms < silent_ms and claim.visit_state.spoken_ms > 0,
+        begins=bool(words) and 0 < services.visit_timeout_ms < silent_ms and claim.visit_state.spoken_ms > 0,
         ends=newest is not None and newest.modality is Modality.TIME and newest.process == _LAST,
         opens=bool(words),
         then=tuple(name for name in AFTER_A_VISIT if name in soul.subprocesses),
@@ -207,34 +195,18 @@ def _situation(soul: Soul, state: ProcessState, place: str) -> SituationContext:
     )
 
 
-_EVERY_S: Final = 1800.0
+VISITS_EVERY_S: Final = 1800.0
+"""Seconds between two sweeps of a soul's visits."""
 
 
-@dataclass(frozen=True, slots=True)
-class VisitSweep:
-    """The sweep of one soul's visits. `on_due` is called when there is work.
+async def sweep_visits(services: CycleServices, on_due: Callable[[], None], silent_ms: int) -> None:
+    """End the visits that are silent for so long, and queue all pending looks. Raises StoreError.
 
-    With a `tick_budget` the soul thinks about the visits that end.
+    `on_due` is called when there is work. A soul that thinks by itself thinks about the visits that end.
     """
-
-    visits: EndedVisits
-    unread: UnreadWords
-    soul: Callable[[], Soul]
-    tick_budget: Callable[[Soul], TickBudget | None]
-    on_due: Callable[[], None]
-
-    async def run(self, clock: Clock, silent_ms: int) -> None:
-        """Look every half hour until cancelled. Raises StoreError."""
-        while True:
-            await self.once(silent_ms)
-            await clock.sleep(_EVERY_S)
-
-    async def once(self, silent_ms: int) -> None:
-        """End the visits that are silent for so long, and queue all pending looks. Raises StoreError."""
-        soul = self.soul()
-        wakes = self.tick_budget(soul) is not None
-        for name in AFTER_A_VISIT:
-            if name in soul.subprocesses and await self.visits.sweep(silent_ms, name, wakes=wakes):
-                self.on_due()
-        if LEARNS_OF_PEOPLE in soul.subprocesses and await self.unread.sweep(soul.notes.min_interactions):
-            self.on_due()
+    soul, store, wakes = services.soul(), services.store, services.thinks_by_itself
+    for name in AFTER_A_VISIT:
+        if name in soul.subprocesses and await store.ended_visits.sweep(silent_ms, name, wakes=wakes):
+            on_due()
+    if LEARNS_OF_PEOPLE in soul.subprocesses and await store.unread_words.sweep(soul.notes.min_interactions):
+        on_due()

@@ -1,7 +1,5 @@
 """Passes on the news about a question to a session: the owner's decision, the answer word for word, the end."""
 
-import asyncio
-from dataclasses import replace
 from typing import Final
 
 from daemon.core.fencing import clean_name
@@ -9,15 +7,12 @@ from daemon.core.notes import NOTE_PARAM, NoteKind, SharedMessage
 from daemon.core.perception import Modality
 from daemon.core.questions import NEWS_PARAM, News
 from daemon.core.sessions import CodeSession, KeyOwner
-from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.ended_visits import SessionAnswered
-from daemon.memory.queues.memory_acts import Asker
-from daemon.memory.records import Delivery, Dismissal, Speaks, Turn
+from daemon.memory.records import Delivery, Speaks, Turn
 from daemon.memory.shared.question_acts import BINDS, Decided, DecidedToBind
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words
+from daemon.runtime.people.answers import DaemonAnswer, commit_answer
 from daemon.runtime.people.binding import ask_to_bind, bind_as_allowed
-from daemon.runtime.sensing import tell_others
 
 _ABOUT_BINDING: Final = {str(News.BIND): ask_to_bind, str(News.BOUND): bind_as_allowed}
 _SENTENCES: Final = {
@@ -36,43 +31,35 @@ async def pass_on(cycle: Cycle) -> Delivery | None:
     No model is called and no deadline holds: news are passed on however late they are. Raises StoreError, LostLease,
     ReadersChanged if the readers changed, and ReadersUnknown while they are unknown.
     """
-    services, newest = cycle.services, cycle.newest
-    if newest.modality is not Modality.DECISION:
+    news, decides = str(cycle.newest.params.get(NEWS_PARAM, "decision")), cycle.newest.modality is Modality.DECISION
+    if not decides:
         cycle.require_known_readers()
-    if (by_binding := _ABOUT_BINDING.get(str(newest.params.get(NEWS_PARAM)))) is not None:
-        return await by_binding(cycle)
-    effect = _decided(cycle) if newest.modality is Modality.DECISION else await _said(cycle)
-    delivery = await services.store.commits.commit(effect)
-    tell_others(cycle, effect)
-    services.emit("sessions.passed_on", trace=cycle.trace_id, news=str(newest.params.get(NEWS_PARAM, "decision")))
+    if (by_binding := _ABOUT_BINDING.get(news)) is not None:
+        return await commit_answer(cycle, await by_binding(cycle))
+    delivery = await commit_answer(cycle, _decided(cycle) if decides else await _said(cycle))
+    cycle.services.emit("sessions.passed_on", trace=cycle.trace_id, news=news)
     return delivery
 
 
-def _decided(cycle: Cycle) -> CycleEffect:
-    newest, claim, approval = cycle.newest, cycle.claim, str(cycle.newest.params["approval"])
-    expired = bool(newest.params.get("expired"))
+def _decided(cycle: Cycle) -> DaemonAnswer:
+    approval, expired = str(cycle.newest.params["approval"]), bool(cycle.newest.params.get("expired"))
     act = DecidedToBind(approval) if approval.startswith(BINDS) else Decided(approval, expired)
-    asker = Asker(newest.author, claim.conversation, claim.audience, newest.ts)
-    return replace(effect_of_words(cycle, (), ()), acts=(act,), asker=asker)
+    return DaemonAnswer(acts=(act,), here=False)
 
 
-async def _said(cycle: Cycle) -> CycleEffect:
-    newest, services = cycle.newest, cycle.services
-    found = await services.asking.with_answer(str(newest.params.get(NOTE_PARAM, "")))
+async def _said(cycle: Cycle) -> DaemonAnswer:
+    found = await cycle.services.asking.with_answer(str(cycle.newest.params.get(NOTE_PARAM, "")))
     if found is None:  # the question was forgotten
-        return effect_of_words(cycle, (), ())
+        return DaemonAnswer(here=False)
     question, answer, session = found
     if question.kind is NoteKind.SAID and (cycle.claim.bound is None or cycle.claim.bound.session != question.sender):
-        cycle.dismissed = {one.id: Dismissal("its thread is bound no more") for one in cycle.messages}
-        return effect_of_words(cycle, (), ())
-    text, turns = _text(cycle, question, answer, session), tuple[Turn, ...]()
+        cycle.dismiss("its thread is bound no more")
+        return DaemonAnswer(here=False)
+    turns = tuple[Turn, ...]()
     if answer and _may_hear(cycle, question):
         turns = (await _turn(cycle, question, answer, session),)
-    await cycle.require_same_readers()
-    parts = await asyncio.to_thread(cycle.channel.split, text, cycle.claim.conversation, cycle.hosts)
-    effect = effect_of_words(cycle, parts, turns)
-    acts = (*effect.acts, SessionAnswered()) if _is_thought_about(cycle, question, turns) else effect.acts
-    return replace(effect, acts=acts, reply_to=question.reply_to, rooms=cycle.readers.rooms)
+    acts = (SessionAnswered(),) if _is_thought_about(cycle, question, turns) else ()
+    return DaemonAnswer(_text(cycle, question, answer, session), acts, turns, {"reply_to": question.reply_to})
 
 
 def _is_thought_about(cycle: Cycle, question: SharedMessage, turns: tuple[Turn, ...]) -> bool:

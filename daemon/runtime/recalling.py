@@ -29,13 +29,12 @@ from daemon.mind.recall.mood import status_of, with_linked, with_shared
 from daemon.mind.recall.visit import Visit, visit_of
 from daemon.mind.reply_rules import is_alarming
 from daemon.mind.thought_input import seeing
+from daemon.processes.wishes import WISHES
 from daemon.runtime.abilities import abilities, for_prompt, look_again, look_up
 from daemon.runtime.away import silence_of
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import noting_tools
 from daemon.runtime.people.sessions import way_to_sessions
-from daemon.runtime.promises import room_for_promises
-from daemon.runtime.scheduler import why_silent
 from daemon.runtime.sensing import (
     correspondence,
     files_of_talk,
@@ -45,6 +44,7 @@ from daemon.runtime.sensing import (
     what_is_shared,
     who_is_at_work,
 )
+from daemon.runtime.unasked import room_for_promises, why_silent
 from daemon.soul import Soul
 from daemon.soul_engine import integrate, seen_in, with_abilities, with_room
 
@@ -165,7 +165,7 @@ async def _current(cycle: Cycle, soul: Soul, at_work: tuple[CodeSession, ...]) -
         cite=cycle.hosts.learn,
         readers=cycle.heard_by,
         emit=services.emit,
-        wishes=services.wishes,
+        wishes=WISHES,
         paused=cycle.newest.author in cycle.paused,
         shared_keys=shared_keys(cycle, soul),
         require_shareable=partial(require_shareable, cycle),
@@ -197,7 +197,7 @@ def _limits(cycle: Cycle, soul: Soul) -> Limits | None:
 
 
 async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Transcript, now: int) -> Visit:
-    person, timeout_ms = known.of(cycle.newest.author), cycle.services.timing.visit_timeout_ms
+    person, timeout_ms = known.of(cycle.newest.author), cycle.services.visit_timeout_ms
     visit = visit_of(cycle.claim.visit_state, person, transcript, now, timeout_ms)
     if visit.begins or soul.mind != "cycle":
         return visit
@@ -207,7 +207,7 @@ async def _visit(cycle: Cycle, soul: Soul, known: RecalledFacts, transcript: Tra
 async def _is_on_alert(cycle: Cycle) -> bool:
     """Return whether the last feeling in this visit puts the soul on the alert. Raises StoreError."""
     services = cycle.services
-    since = services.clock.now_ms() - services.timing.visit_timeout_ms
+    since = services.clock.now_ms() - services.visit_timeout_ms
     return is_alarming(await services.store.qualia.newest(cycle.claim.conversation, since))
 
 

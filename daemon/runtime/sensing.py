@@ -19,9 +19,12 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.senses import KnownPicture, SentFile
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.own_reminders import ReminderCancelled, ReminderMoved, ReminderPaused, ReminderResumed
 from daemon.memory.records import Dismissal, Speaks
 from daemon.memory.shared.contexts import Change
+from daemon.memory.shared.keys import KeysEnded
 from daemon.memory.shared.messages import SaidToSoul, SentNote
+from daemon.memory.shared.pairings import CodeTyped, MachineDecided
 from daemon.memory.shared.question_acts import AskedToBind, Decided, DecidedToBind, PutToSession
 from daemon.mind.thought_input import with_files
 from daemon.runtime.cycle_state import Cycle
@@ -95,7 +98,7 @@ def _begun_ms(cycle: Cycle, transcript: Transcript) -> int:
     """Return the earliest beginning of the talk: a thread is one talk, a timeline has a pause between two."""
     if cycle.claim.conversation.thread:
         return 0
-    begun, pause = cycle.services.clock.now_ms(), cycle.services.timing.visit_timeout_ms
+    begun, pause = cycle.services.clock.now_ms(), cycle.services.visit_timeout_ms
     for said_ms in (int(float(turn.ts) * 1000) for turn in reversed(transcript.turns)):
         if begun - said_ms > pause:
             break
@@ -249,7 +252,7 @@ async def who_is_at_work(cycle: Cycle) -> tuple[CodeSession, ...]:
 
 def shared_keys(cycle: Cycle, soul: Soul) -> tuple[str, ...]:
     """Return the keys that a soul knows of: those of the settings and its own."""
-    return tuple(dict.fromkeys((*cycle.services.shared_keys, *soul.shared_contexts)))
+    return tuple(dict.fromkeys((*cycle.services.settings.shared_contexts, *soul.shared_contexts)))
 
 
 async def require_shareable(cycle: Cycle, key: str, change: Change) -> None:
@@ -258,10 +261,19 @@ async def require_shareable(cycle: Cycle, key: str, change: Change) -> None:
     await cycle.services.store.contexts.require_allowed(key, change, writer)
 
 
+_NEWS: Final = (PutToSession, Decided, AskedToBind, DecidedToBind, KeysEnded, CodeTyped, MachineDecided)
+"""The acts for which a session or a machine may wait."""
+
+_WORK: Final = (
+    *(PutToSession, Decided, AskedToBind, DecidedToBind, SentNote, SaidToSoul, KeysEnded),
+    *(ReminderCancelled, ReminderMoved, ReminderResumed, ReminderPaused),
+)
+"""The acts after which a conversation may have work."""
+
+
 def tell_others(cycle: Cycle, effect: CycleEffect, *, changed: bool = False) -> None:
-    """Notify those who wait, after the commit of notes, of a handoff, or if shared data has `changed`."""
-    asks = any(isinstance(act, PutToSession | Decided | AskedToBind | DecidedToBind) for act in effect.acts)
-    if changed or asks:  # a session may wait for it
+    """Notify those who wait, after the commit of acts, of a handoff, or if shared data has `changed`."""
+    if changed or any(isinstance(act, _NEWS) for act in effect.acts):
         cycle.services.news.tell()
-    if asks or effect.handoff is not None or any(isinstance(act, SentNote | SaidToSoul) for act in effect.acts):
+    if effect.handoff is not None or any(isinstance(act, _WORK) for act in effect.acts):
         cycle.services.wake()

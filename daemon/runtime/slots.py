@@ -9,7 +9,7 @@ from daemon.core.phrases import means_stop
 from daemon.core.ports.services import Clock
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.stops import Stopped
-from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, TurnKind
+from daemon.memory.records import Delivery, ProcessState, TurnKind
 from daemon.mind.pipelines import DECISION_PROCESS
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import effect_of_words, turns_of
@@ -118,11 +118,10 @@ def _last_words(cycle: Cycle, *, begun: bool) -> str:
 
 
 def _effect(cycle: Cycle, parts: tuple[str, ...], shown: str) -> CycleEffect:
-    soul, state, lapses = cycle.soul, cycle.claim.state, tuple[str, ...]()
+    state, lapses = cycle.claim.state, tuple[str, ...]()
     turns = turns_of(cycle)
     if shown:
-        said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, shown, kind=TurnKind.CUT)
-        turns = (*turns, replace(said, passing=bool(cycle.paused)))
+        turns = (*turns, cycle.says(shown, TurnKind.CUT, passing=bool(cycle.paused)))
     if state.process == DECISION_PROCESS:  # a waiting problem and its question are given up, too
         lapses = tuple(filter(None, (str(state.process_memory.get("approval", "")),)))
         state = ProcessState("engaged", state.process)

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.core.concurrency import Bell
@@ -42,6 +42,7 @@ class Terms:
     tokens: Callable[[Prompt], int] = lambda _: 0
 
 
+@dataclass(eq=False)
 class SpendingBudget:
     """The payments of one soul in one workspace. `terms` are read for each call.
 
@@ -49,19 +50,18 @@ class SpendingBudget:
     while. Finished calls are settled with the next reservation, or a moment later.
     """
 
-    def __init__(self, reservations: Reservations, terms: Terms, clock: Clock, emit: Emit) -> None:
-        self.terms = terms
-        self._reservations = reservations
-        self._clock = clock
-        self._emit = emit
-        self._settlements = Settlements()
-        self._finished = Bell()
+    reservations: Reservations
+    terms: Terms
+    clock: Clock
+    emit: Emit
+    _settlements: Settlements = field(default_factory=Settlements)
+    _finished: Bell = field(default_factory=Bell)
 
     def day(self, at_ms: int | None = None) -> Day:
-        return day_at(self._clock.now_ms() if at_ms is None else at_ms, self.terms.zone)
+        return day_at(self.clock.now_ms() if at_ms is None else at_ms, self.terms.zone)
 
     def payer(self, charge: Charge) -> Payer:
-        return replace(self._reservations.payer, person=charge.person, room=charge.room)
+        return replace(self.reservations.payer, person=charge.person, room=charge.room)
 
     async def reserve(self, charge: Charge, prompt: Prompt) -> str:
         """Set aside what a call can cost, and return the id for settling, empty where no cap concerns the call.
@@ -74,7 +74,7 @@ class SpendingBudget:
         if not (most or charge.tick):
             return ""
         limits = {paid_by: nano_of_cap(usd, background=charge.background) for paid_by, usd in caps.items()}
-        payer, until = self.payer(charge), self._clock.monotonic() + (0 if charge.background else PATIENCE_S)
+        payer, until = self.payer(charge), self.clock.monotonic() + (0 if charge.background else PATIENCE_S)
         pause = _FIRST_LOOK_S
         while True:
             wanted = WantedCall(
@@ -94,16 +94,16 @@ class SpendingBudget:
             if reached is None:
                 return wanted.id
             if isinstance(reached, BudgetReached):
-                raise _tick_budget_met(wanted, self._clock.now_ms() + _AGAIN_MS)
-            if not reached.may_fit or self._clock.monotonic() >= until:
+                raise _tick_budget_met(wanted, self.clock.now_ms() + _AGAIN_MS)
+            if not reached.may_fit or self.clock.monotonic() >= until:
                 raise self._met(reached, caps[reached.paid_by], charge)
-            await self._clock.sleep(pause)
+            await self.clock.sleep(pause)
             pause = min(_LONGEST_LOOK_S, pause * 2)
 
     async def _reserve(self, wanted: WantedCall) -> CapReached | BudgetReached | None:
         settling = self._settlements.taken()
         try:
-            return await self._reservations.reserve(wanted, settling)
+            return await self.reservations.reserve(wanted, settling)
         except BaseException:  # also a cancelled one may be stored all the same: its call is never made
             settling.unused.append(wanted.id)
             self._settlements.put_back(settling)
@@ -112,12 +112,12 @@ class SpendingBudget:
 
     def _met(self, reached: CapReached, usd: float, charge: Charge) -> CapMet:
         day = self.day()
-        self._emit(
+        self.emit(
             "cap.met",
             paid_by=str(reached.paid_by),
             usd=usd,
             background=charge.background,
-            soul=self._reservations.payer.soul,
+            soul=self.reservations.payer.soul,
         )
         soon = charge.background and reached.may_fit
         return CapMet(
@@ -125,7 +125,7 @@ class SpendingBudget:
             hint=f"it may spend again tomorrow, or raise {VARIABLES[reached.paid_by]}",
             paid_by=str(reached.paid_by),
             usd=usd,
-            until_ms=min(day.ends_ms, self._clock.now_ms() + _AGAIN_MS) if soon else day.ends_ms,
+            until_ms=min(day.ends_ms, self.clock.now_ms() + _AGAIN_MS) if soon else day.ends_ms,
         )
 
     def charged(self, call: LLMCall, charge: Charge) -> LLMCall:
@@ -142,15 +142,15 @@ class SpendingBudget:
         if reservation:
             await self.settle()
         else:
-            await self._reservations.count(paid)
+            await self.reservations.count(paid)
 
     async def run(self) -> None:
         """Settle finished and forgotten calls until cancelled. Raises StoreError."""
         while True:
-            if lost := await self._reservations.settle_forgotten():
-                self._emit("cap.lost_calls", calls=lost)
-            await self._finished.wait(self._clock, _IDLE_S)
-            await self._clock.sleep(_SETTLE_S)
+            if lost := await self.reservations.settle_forgotten():
+                self.emit("cap.lost_calls", calls=lost)
+            await self._finished.wait(self.clock, _IDLE_S)
+            await self.clock.sleep(_SETTLE_S)
             await self.settle()
 
     async def settle(self) -> None:
@@ -159,7 +159,7 @@ class SpendingBudget:
             return
         settling = self._settlements.taken()
         try:
-            await self._reservations.settle(settling)
+            await self.reservations.settle(settling)
         except BaseException:
             self._settlements.put_back(settling)
             self._finished.ring()
@@ -170,7 +170,7 @@ class SpendingBudget:
         try:
             await self.settle()
         except StoreError as error:
-            self._emit("store.failed", reason=error.message, hint=error.hint)
+            self.emit("store.failed", reason=error.message, hint=error.hint)
 
 
 def _tick_budget_met(wanted: WantedCall, until_ms: int) -> TickBudgetMet:

@@ -1,6 +1,7 @@
 """Questions to sessions, companions that wake sessions, pairing of machines, and a session's access to the memory."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -37,26 +38,26 @@ def as_found(session: CodeSession, now_ms: int) -> CodeSession:
 _BETWEEN_MS: Final = 10_000  # after `/clear` the next session of the process is there within moments
 
 
+@dataclass(eq=False)
 class WatchedThreads:
-    def __init__(self, bindings: ThreadBindings, clock: Clock, soul: str) -> None:
-        self._bindings = bindings
-        self._clock = clock
-        self._soul = soul
+    bindings: ThreadBindings
+    clock: Clock
+    soul: str
 
     async def look(self) -> int:
         """Inform the threads about changes of their sessions. Return the number of them. Raises StoreError."""
-        return sum([await self._handle(one) for one in await self._bindings.of_soul(self._soul)])
+        return sum([await self._handle(one) for one in await self.bindings.of_soul(self.soul)])
 
     async def _handle(self, thread: WatchedThread) -> bool:
-        bound, session, now = thread.bound, thread.session, self._clock.now_ms()
+        bound, session, now = thread.bound, thread.session, self.clock.now_ms()
         if session is None or thread.key_ended or _is_lost(thread, session):
-            return await self._bindings.end(bound, "bound_lost")
+            return await self.bindings.end(bound, "bound_lost")
         found = as_found(session, now)
         if found.living and found.attended is not False:
-            return bound.gone_ms is not None and await self._bindings.came_back(bound)
+            return bound.gone_ms is not None and await self.bindings.came_back(bound)
         if bound.gone_ms is None:
-            return not is_between(session, now) and await self._bindings.went(bound)
-        return now - bound.gone_ms >= KEPT_MS and await self._bindings.end(bound, "bound_over")
+            return not is_between(session, now) and await self.bindings.went(bound)
+        return now - bound.gone_ms >= KEPT_MS and await self.bindings.end(bound, "bound_over")
 
 
 def is_between(session: CodeSession, now_ms: int) -> bool:
@@ -175,22 +176,15 @@ def handed(note: SharedMessage) -> Handed:
     )
 
 
+@dataclass(eq=False)
 class Companions:
     """The companions that wait at this daemon. `wake` makes the souls check on their questions."""
 
-    def __init__(
-        self,
-        store: CompanionStore,
-        questions: QuestionStore,
-        news: StoreNews,
-        clock: Clock,
-        wake: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._questions = questions
-        self._news = news
-        self._clock = clock
-        self._wake = wake
+    store: CompanionStore
+    questions: QuestionStore
+    news: StoreNews
+    clock: Clock
+    wake: Callable[[], None]
 
     async def wait(self, owner: KeyOwner, process: str, known: str, *, wakes: bool, seconds: float) -> Attended:
         """Return the session that runs in a process, and the question with which its companion should wake it, if any.
@@ -198,27 +192,27 @@ class Companions:
         Waits up to `seconds` for a question, or for another session than the companion knows. Raises StoreError, and
         KeyEnded once the owner's key is ended.
         """
-        until = self._clock.monotonic() + seconds
+        until = self.clock.monotonic() + seconds
         while True:
-            since = self._news.count
-            session = await self._store.attach(process, owner, wakes=wakes, now=self._clock.now_ms())
+            since = self.news.count
+            session = await self.store.attach(process, owner, wakes=wakes, now=self.clock.now_ms())
             note = await self._offer(session) if session and wakes else None
-            if note is not None or (session and session.id != known) or self._clock.monotonic() >= until:
+            if note is not None or (session and session.id != known) or self.clock.monotonic() >= until:
                 return Attended(session.id if session else "", note)
-            await self._news.heard(since)
+            await self.news.heard(since)
 
     async def left(self, owner: KeyOwner, process: str) -> None:
         """Record that a companion has left: its session has ended. Raises StoreError."""
-        if await self._store.leave(process, owner, now=self._clock.now_ms()):
-            self._wake()
+        if await self.store.leave(process, owner, now=self.clock.now_ms()):
+            self.wake()
 
     async def _offer(self, session: CodeSession) -> Handed | None:
         """Return the next question for an idle session. Reads first: most of the time there is none."""
         if session.state is not SessionState.IDLE:
             return None
-        if not any(one.state is NoteState.WAITING for one in await self._questions.readable(session.id)):
+        if not any(one.state is NoteState.WAITING for one in await self.questions.readable(session.id)):
             return None
-        found = await self._store.offer(session, self._clock.now_ms())
+        found = await self.store.offer(session, self.clock.now_ms())
         return handed(found) if found else None
 
 
@@ -229,30 +223,21 @@ _WHY = {
 }
 
 
+@dataclass(eq=False)
 class MachinePairing:
     """The pairing codes of a workspace, for the HTTP API. `standing_of` asks the gate about a user of the `soul`."""
 
-    def __init__(
-        self,
-        store: PairingStore,
-        clock: Clock,
-        emit: Emit,
-        news: StoreNews,
-        *,
-        standing_of: Callable[[str], Awaitable[GateDecision]],
-        soul: Callable[[], Soul],
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._emit = emit
-        self._news = news
-        self._standing_of = standing_of
-        self._soul = soul
+    store: PairingStore
+    clock: Clock
+    emit: Emit
+    news: StoreNews
+    standing_of: Callable[[str], Awaitable[GateDecision]]
+    soul: Callable[[], Soul]
 
     async def begin(self, machine: str, asker: str) -> Begun:
         """Make a code for the machine of this name. `asker` is who asks for it. Raises TooManyCodes and StoreError."""
-        begun = await self._store.begin(machine, asker, self._soul().display_name)
-        self._emit("pairing.begun")
+        begun = await self.store.begin(machine, asker, self.soul().display_name)
+        self.emit("pairing.begun")
         return begun
 
     async def fetch(self, code: str, secret: str, seconds: float) -> Paired | None:
@@ -260,27 +245,27 @@ class MachinePairing:
 
         Raises NoSuchCode, PairingOver, StoreError, and NotDelivered while Slack can't say who the person is.
         """
-        until = self._clock.monotonic() + seconds
+        until = self.clock.monotonic() + seconds
         while True:
-            since = self._news.count
-            found = await self._store.of_machine(code, secret)
+            since = self.news.count
+            found = await self.store.of_machine(code, secret)
             if found.state is PairingState.FETCHED:  # by another, or its answer was lost: that key can't be trusted
-                await self._store.end(found)
-                self._emit("pairing.fetched_twice", key_id=found.key)
+                await self.store.end(found)
+                self.emit("pairing.fetched_twice", key_id=found.key)
             if (why := _WHY.get(found.state)) is not None:
                 raise PairingOver(why, hint="begin again with POST /api/pair")
-            if found.until_ms <= self._clock.now_ms():
+            if found.until_ms <= self.clock.now_ms():
                 raise NoSuchCode("the code is over", hint="begin again with POST /api/pair")
             if found.state is PairingState.ALLOWED:
-                standing = await self._standing_of(found.person)
+                standing = await self.standing_of(found.person)
                 if not standing.admitted:
                     raise PairingOver("the person is not let in any more", hint="ask the soul's admin")
-                paired = await self._store.hand_out(found, standing.name)
-                self._emit("pairing.fetched", key_id=found.key)
+                paired = await self.store.hand_out(found, standing.name)
+                self.emit("pairing.fetched", key_id=found.key)
                 return paired
-            if self._clock.monotonic() >= until:
+            if self.clock.monotonic() >= until:
                 return None
-            await self._news.heard(since)
+            await self.news.heard(since)
 
 
 class WorkspaceMemory:

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -277,25 +278,25 @@ async def contexts_of(database: Database, name: str = OPERATOR) -> AsyncIterator
             await contexts.leave()
 
 
+@dataclass(eq=False)
 class RoomEvents:
     """The event sources with their secrets, and the intake of their events.
 
     `home` holds the file from which secrets are derived. `wake` makes the souls look for news.
     """
 
-    def __init__(self, events: SourceEvents, home: Path, emit: Emit, wake: Callable[[], None]) -> None:
-        self._events = events
-        self._home = home
-        self._emit = emit
-        self._wake = wake
+    events: SourceEvents
+    home: Path
+    emit: Emit
+    wake: Callable[[], None]
 
     async def source(self, name: str) -> EventSource | None:
         """Return the source of this name that is in force. Raises StoreError."""
-        return await self._events.source(name)
+        return await self.events.source(name)
 
     async def secret(self, source: EventSource) -> str:
         """Return the secret of a source. Raises ConfigError where the file can't be read."""
-        master = await asyncio.to_thread(kept_secret, self._home / SECRET_FILE, self._emit)
+        master = await asyncio.to_thread(kept_secret, self.home / SECRET_FILE, self.emit)
         return secret_of(master, source.id)
 
     async def take(self, source: EventSource, id_: str, words: str) -> bool:
@@ -303,10 +304,10 @@ class RoomEvents:
 
         Raises TooManyEvents, OtherEvent, SourceEnded and StoreError.
         """
-        fresh = await self._events.take(NewEvent(source, id_, words))
-        self._emit("events.taken", source=source.name, fresh=fresh)
+        fresh = await self.events.take(NewEvent(source, id_, words))
+        self.emit("events.taken", source=source.name, fresh=fresh)
         if fresh and source.wakes:
-            self._wake()
+            self.wake()
         return fresh
 
 

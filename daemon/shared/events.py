@@ -49,17 +49,15 @@ class Correspondence:
     called: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class SoulNotes:
     """The notes of one soul. `hosted_here` are the souls of this daemon."""
 
-    def __init__(
-        self, store: NoteStore, clock: Clock, soul: str, hosted_here: tuple[str, ...], budget: NoteBudget
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._soul = soul
-        self._hosted_here = hosted_here
-        self._budget = budget
+    store: NoteStore
+    clock: Clock
+    soul: str
+    hosted_here: tuple[str, ...]
+    budget: NoteBudget
 
     async def correspondence(self, perception: Perception, audience: Audience) -> Correspondence:
         """Return the soul's means for notes when it answers a perception before `audience`. Raises StoreError."""
@@ -68,29 +66,29 @@ class SoulNotes:
         hops, behalf = (heard.hops + 1, heard.behalf) if heard is not None else (1, perception.author)
 
         async def why_not(addressee: str, pending: int) -> str:
-            note = NewNote(self._soul, addressee, where.workspace, "", audience, hops)
-            return await self._store.why_over(note, self._budget, pending)
+            note = NewNote(self.soul, addressee, where.workspace, "", audience, hops)
+            return await self.store.why_over(note, self.budget, pending)
 
         def note(addressee: str, words: str, refused: str) -> SentNote:
-            return SentNote(addressee, words, behalf, hops, self._budget, refused)
+            return SentNote(addressee, words, behalf, hops, self.budget, refused)
 
         called = await self.called()
         return Correspondence(await self.others(), why_not, note, called=called)
 
     async def others(self) -> tuple[str, ...]:
         """Return the other hosted souls. Raises StoreError."""
-        return tuple(sorted({*self._hosted_here, *await self._store.hosted()} - {self._soul}))
+        return tuple(sorted({*self.hosted_here, *await self.store.hosted()} - {self.soul}))
 
     async def called(self) -> dict[str, str]:
         """Return the shown names of all hosted souls. Raises StoreError."""
-        called = await self._store.called()
-        return {one: called.get(one, one) for one in (self._soul, *await self.others())}
+        called = await self.store.called()
+        return {one: called.get(one, one) for one in (self.soul, *await self.others())}
 
     def said(self, perception: Perception, words: str) -> tuple[SaidToSoul, ...]:
         """Return the note made of a reply in a conversation with another soul: the reply goes to that soul."""
         if perception.modality is not Modality.NOTE or not words:
             return ()
-        return (SaidToSoul(str(perception.params.get(NOTE_PARAM, "")), shortened(words, LONGEST), self._budget),)
+        return (SaidToSoul(str(perception.params.get(NOTE_PARAM, "")), shortened(words, LONGEST), self.budget),)
 
     async def why_not_heard(self, perception: Perception, readers: Readers) -> str:
         """Return why a note may not be used before these current readers; empty if it may. Raises StoreError."""
@@ -116,19 +114,19 @@ class SoulNotes:
                 one.words,
                 {NOTE_PARAM: one.id},
             )
-            for one in await self._store.heard_in(where, _MOST_HEARD)
+            for one in await self.store.heard_in(where, _MOST_HEARD)
         )
 
     async def sent_from(self, where: ConversationKey) -> list[SharedMessage]:
         """Return the notes recently sent from a conversation, newest first. Raises StoreError."""
-        return await self._store.sent_from(where, self._clock.now_ms() - _REMEMBERED_MS, _MOST_SENT)
+        return await self.store.sent_from(where, self.clock.now_ms() - _REMEMBERED_MS, _MOST_SENT)
 
     async def _heard(self, perception: Perception) -> SharedMessage | None:
         where = perception.conversation
         if perception.modality is Modality.NOTE:
-            return await self._store.note(str(perception.params.get(NOTE_PARAM, "")))
+            return await self.store.note(str(perception.params.get(NOTE_PARAM, "")))
         if where.channel == SOUL_CHANNEL:
-            return next(reversed(await self._store.heard_in(where, 1)), None)
+            return next(reversed(await self.store.heard_in(where, 1)), None)
         return None
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.core.contexts import ContextState
@@ -49,6 +49,7 @@ class _Refused:
     times: int = 0
 
 
+@dataclass(eq=False)
 class CodeSessions:
     """The sessions of a workspace, for the HTTP API that takes their hooks.
 
@@ -57,47 +58,29 @@ class CodeSessions:
     `news` and by their `companions`. `bindings` are the threads bound to sessions. `wake` makes the souls look again.
     """
 
-    def __init__(
-        self,
-        store: SessionStore,
-        keys: Keys,
-        clock: Clock,
-        emit: Emit,
-        *,
-        standing_of: Callable[[str], Awaitable[GateDecision]],
-        room_of: Callable[[str], Awaitable[Room]],
-        contexts: Callable[[], Awaitable[Sequence[ContextState]]],
-        soul: Callable[[], Soul],
-        talk_of: Callable[[KeyOwner, str], ConversationKey],
-        questions: QuestionStore,
-        bindings: ThreadBindings,
-        companions: Companions,
-        news: StoreNews,
-        wake: Callable[[], None],
-    ) -> None:
-        self.companions = companions
-        self._store = store
-        self._keys = keys
-        self._clock = clock
-        self._emit = emit
-        self._standing_of = standing_of
-        self._room_of = room_of
-        self._rooms = dict[str, Audience]()
-        self._contexts = contexts
-        self._soul = soul
-        self._talk_of = talk_of
-        self._questions = questions
-        self._bindings = bindings
-        self._news = news
-        self._wake = wake
-        self._refused: dict[str, _Refused] = {}
+    store: SessionStore
+    keys: Keys
+    clock: Clock
+    emit: Emit
+    standing_of: Callable[[str], Awaitable[GateDecision]]
+    room_of: Callable[[str], Awaitable[Room]]
+    contexts: Callable[[], Awaitable[Sequence[ContextState]]]
+    soul: Callable[[], Soul]
+    talk_of: Callable[[KeyOwner, str], ConversationKey]
+    questions: QuestionStore
+    bindings: ThreadBindings
+    companions: Companions
+    news: StoreNews
+    wake: Callable[[], None]
+    _rooms: dict[str, Audience] = field(default_factory=dict)
+    _refused: dict[str, _Refused] = field(default_factory=dict)
 
     async def owner(self, key: str) -> KeyOwner | None:
         """Return the owner of a key. None if it is invalid or revoked, or its owner is not admitted any more.
 
         Raises StoreError, and NotDelivered while Slack can't say who the person is.
         """
-        found = await self._keys.find(key)
+        found = await self.keys.find(key)
         return None if found is None else await self._owner_of(found)
 
     async def still(self, owner: KeyOwner) -> KeyOwner | None:
@@ -107,13 +90,13 @@ class CodeSessions:
         """
         if not owner.key:
             return owner
-        found = await self._keys.still(owner.key)
+        found = await self.keys.still(owner.key)
         return None if found is None else await self._owner_of(found)
 
     async def _owner_of(self, found: StoredKey) -> KeyOwner | None:
         if not found.person:
             return KeyOwner(found.id, visibility=found.visibility, remember=found.remember)
-        decision = await self._standing_of(found.person)
+        decision = await self.standing_of(found.person)
         if not decision.admitted:
             self._say_refused(found.id, decision.reason)
             return None
@@ -135,16 +118,16 @@ class CodeSessions:
         found now.
         """
         event = replace(event, said=clean_answer(event.said))
-        lost = {one.id: one.reason for one in self._now(await self._store.living()) if not one.living}
-        taken = await self._store.take(event, owner, lost, await self._words(event, owner))
+        lost = {one.id: one.reason for one in self._now(await self.store.living()) if not one.living}
+        taken = await self.store.take(event, owner, lost, await self._words(event, owner))
         if event.said:
-            self._wake()
+            self.wake()
         if event.ends_turn or event.hook == "SessionStart":  # a companion may wait for it
-            self._news.tell()
+            self.news.tell()
         if taken.session is None or not taken.new:
             return SessionReads(words=owner.keeps_words)
         if taken.full:
-            self._emit("sessions.words_left_out", key_id=owner.key, most=MOST_KEPT_DAILY)
+            self.emit("sessions.words_left_out", key_id=owner.key, most=MOST_KEPT_DAILY)
         note, full = handed(taken.note) if taken.note else None, said_of_full(MOST_KEPT_DAILY) if taken.full else ""
         if event.hook != "SessionStart" or not event.at_once or not taken.session.living:
             met = "" if owner.outsider else said_of_siblings(taken.session, taken.met)
@@ -157,7 +140,7 @@ class CodeSessions:
         text = clean_answer(event.words) if owner.keeps_words and not event.said else ""
         if not text:
             return None
-        return SessionWords(self._talk_of(owner, event.session), await self.audience(owner), text)
+        return SessionWords(self.talk_of(owner, event.session), await self.audience(owner), text)
 
     async def notes(self, owner: KeyOwner, session: str, seconds: float) -> list[Handed]:
         """Return the unanswered notes to an owner's session, which count as read then.
@@ -166,32 +149,32 @@ class CodeSessions:
         ended.
         """
         await self._require_own(owner, session)
-        until = self._clock.monotonic() + seconds
+        until = self.clock.monotonic() + seconds
         while True:
-            since = self._news.count
-            await self._store.require_key(owner)
-            found = await self._questions.readable(session)
+            since = self.news.count
+            await self.store.require_key(owner)
+            found = await self.questions.readable(session)
             if any(one.state is NoteState.WAITING for one in found):
-                return [handed(one) for one in await self._questions.fetch(session)]
-            if self._clock.monotonic() >= until:
+                return [handed(one) for one in await self.questions.fetch(session)]
+            if self.clock.monotonic() >= until:
                 return [handed(one) for one in found]
-            await self._news.heard(since)
+            await self.news.heard(since)
 
     async def answer(self, owner: KeyOwner, session: str, note: str, words: str) -> None:
         """Answer a note to an owner's session. Raises NotTheirSession, NoSuchNote, NoteSettled and StoreError."""
         await self._require_own(owner, session)
         if not (said := clean_answer(words)):
             raise NoteSettled("the answer holds no words", hint="say it in plain text")
-        was = await self._questions.answer(session, note, said)
+        was = await self.questions.answer(session, note, said)
         if was is None:
             raise NoSuchNote("there is no such note to this session", hint="list them with the tool notes")
         if was not in (NoteState.WAITING, NoteState.DELIVERED):
             raise NoteSettled(f"the note is {was} already", hint="nothing to do: nothing more is said of it")
-        self._wake()
+        self.wake()
 
     async def _require_own(self, owner: KeyOwner, session: str) -> CodeSession:
         """Return the session. Raises NotTheirSession for one that didn't come with the owner's key, and StoreError."""
-        found = await self._store.one(session)
+        found = await self.store.one(session)
         if found is None or (found.person, found.key) != (owner.person, owner.key):
             raise NotTheirSession("there is no such session", hint="use the key with which it began")
         return found
@@ -201,7 +184,7 @@ class CodeSessions:
         if not owner.person:
             return Audience(AudienceKind.OPERATOR, "")
         if owner.person not in self._rooms:
-            self._rooms[owner.person] = (await self._room_of(owner.person)).audience
+            self._rooms[owner.person] = (await self.room_of(owner.person)).audience
         return self._rooms[owner.person]
 
     async def at_work(self, owner: KeyOwner, who: str) -> list[dict[str, object]]:
@@ -209,7 +192,7 @@ class CodeSessions:
 
         An outsider's key sees only its own sessions. Raises StoreError.
         """
-        living = [one for one in self._now(await self._store.living()) if one.living]
+        living = [one for one in self._now(await self.store.living()) if one.living]
         shown = [one for one in living if owner == THE_ADMIN or _may_see(owner, one)]
         return [_at_work(one) for one in shown if not who or is_of(one, who)]
 
@@ -218,8 +201,8 @@ class CodeSessions:
 
         Raises StoreError.
         """
-        found = self._now(await self._store.newest(None if owner == THE_ADMIN else owner.person))
-        waiting, bound = await self._store.waiting(), await self._bindings.by_session()
+        found = self._now(await self.store.newest(None if owner == THE_ADMIN else owner.person))
+        waiting, bound = await self.store.waiting(), await self.bindings.by_session()
         ordered = sorted(found, key=lambda one: not one.living)
         return [shown(one, waiting.get(one.id, 0), bound.get(one.id)) for one in ordered]
 
@@ -233,38 +216,38 @@ class CodeSessions:
         if not (said := clean_answer(words)):
             raise NoteSettled("that holds no words", hint="say it in plain text")
         name = said_by(owner.author, session, call) if call else new_call()
-        came = await self._bindings.say(found, said, name)
+        came = await self.bindings.say(found, said, name)
         if came is SaidInThread.UNBOUND:
             raise NotBound("no thread is bound to this session", hint="its owner says: bind NAME here")
         if came is SaidInThread.OVER:
             raise SaidTooMuch(f"{MOST_SAID_HOURLY} times an hour are the most of one key", hint="try again later")
-        self._wake()
+        self.wake()
 
     def _now(self, sessions: Sequence[CodeSession]) -> Sequence[CodeSession]:
-        now = self._clock.now_ms()
+        now = self.clock.now_ms()
         return [as_found(one, now) for one in sessions]
 
     def _say_refused(self, key_id: str, reason: str) -> None:
         """Log a refused key at most once a minute, with the refusals since the last line: hooks come at each prompt."""
-        refused, now = self._refused.setdefault(key_id, _Refused()), self._clock.monotonic()
+        refused, now = self._refused.setdefault(key_id, _Refused()), self.clock.monotonic()
         refused.times += 1
         if now - refused.said < _SAID_EVERY_S:
             return
-        self._emit("sessions.key_refused", key_id=key_id, reason=reason, times=refused.times)
+        self.emit("sessions.key_refused", key_id=key_id, reason=reason, times=refused.times)
         refused.said, refused.times = now, 0
 
     async def _surroundings(self, session: CodeSession, owner: KeyOwner) -> Surroundings:
-        soul = self._soul()
-        living = self._now(await self._store.living())
+        soul = self.soul()
+        living = self._now(await self.store.living())
         others = [one for one in living if one.living and one != session]
         return Surroundings(
             session,
             soul.display_name,
             soul.personality,
-            contexts=() if owner.outsider else tuple(await self._contexts()),
+            contexts=() if owner.outsider else tuple(await self.contexts()),
             siblings=() if owner.outsider else tuple(one for one in others if _beside(session, one)),
             waiting=tuple(one for one in others if one.person == session.person and one.state == "waits"),
-            now_ms=self._clock.now_ms(),
+            now_ms=self.clock.now_ms(),
         )
 
 

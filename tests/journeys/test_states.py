@@ -223,7 +223,7 @@ async def test_transitions_without_end_cause_an_apology(empty_house: House, monk
         return process
 
     made = only(("greeting", to("engaged")), ("engaged", to("academic")), ("academic", to("engaged")))
-    monkeypatch.setattr("daemon.app.assembly.PROCESSES", made)
+    monkeypatch.setattr("daemon.runtime.cycle.PROCESSES", made)
     await weaver(empty_house)
     said = await empty_house.answered("Ada", "dm", "hello")
     assert said.startswith("I'm sorry")

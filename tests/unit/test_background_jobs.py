@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from daemon.core.channels import Channels
+from daemon.core.config import Settings
 from daemon.core.errors import LostLease, ModelUnavailable
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey
@@ -22,11 +23,10 @@ from daemon.memory.queues.inbox import Inbox
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.queues.presence import Presence
 from daemon.memory.spending.reservations import Reservations
-from daemon.memory.store import Store
 from daemon.mind.process import Interrupts
 from daemon.mind.stances import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
-from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.jobs import JobRunner
 from daemon.runtime.till import SpendingBudget, Terms
 from tests.fakes import Events, FakeChannel, FakeClock
@@ -50,7 +50,7 @@ class Desk:
     board: Interrupts = field(default_factory=Interrupts)
 
     def reflection(self, subprocess: Subprocess) -> JobRunner:
-        return JobRunner(self.house, self.stores.jobs, {KIND: subprocess}, self.board)
+        return JobRunner(self.house, {KIND: subprocess}, self.board)
 
     async def job(self) -> Job:
         """Answer a message and claim the job that this leaves."""
@@ -84,9 +84,9 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             "till": SpendingBudget(
                 Reservations(database, clock, WORKER), Terms(lambda _: None, most_of, Caps), clock, events
             ),
+            "settings": Settings(_env_file=None, home=tmp_path),
             "store": (store := Store(database, clock, WORKER, inbox, here)),
             "file_sensing": SimpleNamespace(read=None),
-            "timing": Timing(1, 1, 1),
         }
         others = [one.name for one in fields(CycleServices) if one.init and one.name not in used]
         house = CycleServices(**used, **dict.fromkeys(others))  # type: ignore[arg-type]  # what no job here uses
@@ -195,7 +195,7 @@ async def test_a_failing_job_is_retried_later_and_ends_as_dead(
     async def subprocess(_: SubprocessContext) -> None:
         raise error or AssertionError
 
-    runner = JobRunner(desk.house, desk.stores.jobs, {KIND: subprocess} if error else {}, desk.board)
+    runner = JobRunner(desk.house, {KIND: subprocess} if error else {}, desk.board)
     job = await desk.job()
     for attempt in range(1, tries + 1):
         await runner.do(job)

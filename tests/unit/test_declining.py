@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from daemon.core.sentences import HOUSE_WORDS
-from daemon.runtime.people.promises import named
+from daemon.runtime.people.inviting import named
 from daemon.soul import load_soul
 
 SOULS = Path(__file__).parents[2] / "souls"

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from daemon.core.channels import Channels
+from daemon.core.config import Settings
 from daemon.core.initiative import NEVER_QUIET
 from daemon.core.perception import Modality, Perception
 from daemon.core.ports.arrivals import Source
@@ -21,7 +22,7 @@ from daemon.mind.motor import Motor
 from daemon.mind.pipelines import ProcessRun
 from daemon.mind.recall.visit import Visit
 from daemon.runtime.away import away_note
-from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.runtime.triage import Admit, Triage
@@ -31,7 +32,7 @@ from tests.given import soul
 from tests.unit.playing import NOW_MS, WORDS, due
 
 SOUL = soul()
-TIMING = Timing(visit_timeout_ms=4_000, dormancy_timeout_ms=1_000, most_intentions=9)
+SETTINGS = Settings(_env_file=None, visit_silence=4, dormant_after=1, schedule_max=9)
 CLAIM = Claim(WORDS.conversation, "w", 1, 4, WORDS.audience, ())
 STATE = ProcessState("engaged", "curious", 3)
 PATH = (PathStep(0, "stay", "engaged", "engaged", "rule", ""),)
@@ -53,7 +54,7 @@ def effect(
     reply: str = "Hello.",
     visit_state: VisitState = LONG_AGO,
     visit: Visit | None = None,
-    timing: Timing = TIMING,
+    settings: Settings = SETTINGS,
     transcript: Transcript | None = None,
     motor: Motor | None = None,
     thought: Mapping[str, object] | None = None,
@@ -65,8 +66,8 @@ def effect(
     given = SimpleNamespace(
         channels=HERE,
         clock=clock,
-        timing=timing,
-        link_hosts=(),
+        visit_timeout_ms=int(settings.visit_silence * 1000),
+        settings=settings,
         soul=lambda: who,
         tick_budget=lambda _: None,
         quiet_hours=NEVER_QUIET,
@@ -139,7 +140,9 @@ def test_dormancy_and_then_the_visits_end_are_scheduled_where_the_soul_uses_them
         (("engaged",), 1_000): [],
     }
     for (processes, dormant_ms), expected in table.items():
-        made = effect(who=taking_part(*processes), timing=replace(TIMING, dormancy_timeout_ms=dormant_ms))
+        made = effect(
+            who=taking_part(*processes), settings=SETTINGS.model_copy(update={"dormant_after": dormant_ms / 1000})
+        )
         assert idle(made) == expected, (processes, dormant_ms)
     assert idle(effect(SILENCE, reply="", who=taking_part("engaged", "dormant"))) == [], "it never exits"
 
@@ -177,7 +180,11 @@ def test_the_replys_checks_its_number_and_the_budget_decide_which_jobs_are_enque
 def test_a_conversation_hears_of_each_message_that_grew_too_old_and_of_none_twice() -> None:
     gate = Triage(cast("Admit", None), FakeClock(), Events(), stale_after=1_800)
     given = SimpleNamespace(
-        channels=HERE, clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
+        channels=HERE,
+        clock=FakeClock(start_ms=NOW_MS),
+        triage=gate,
+        soul=lambda: SOUL,
+        settings=SETTINGS,
     )
     told_ms = NOW_MS - 900_000
     for written_ms, tells in ((told_ms - 1_800_001, False), (told_ms - 1_799_999, True)):

@@ -326,7 +326,7 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
         raise error
 
     monkeypatch.setattr("daemon.memory.database.backup.newest_copy", fail_at_once)
-    monkeypatch.setattr("daemon.app.soul_work.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
+    monkeypatch.setattr("daemon.app.lanes.SUBPROCESSES", {**SUBPROCESSES, "poison": _raise(error)})
     monkeypatch.setattr(intention_rows, "store_internal_event", _raise(error))
     monkeypatch.setattr(approvals, "close_question", _raise(error))
     async with sickbed(tmp_path, error) as bed:
@@ -347,7 +347,7 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
         await bed.say("DWELL", "still there?")
         await bed.until(lambda: any(post.body == "Echo: still there?" for post in bed.office.posted))
         await bed.until(lambda: bed.ran > before)
-        failing = {"poison", "backup", "heartbeat", "channel", "conversations", "scheduler"}
+        failing = {"poison", "backup", "heartbeat", "channel", "conversations", f"scheduler of {bed.settings.name}"}
         failed = {str(event["loop"]) for event in bed.events.named("loop.failed")}
         foreseen = {"backup"} if bed.events.named("backup.failed") else set()  # a folder that can't be used
         assert failing <= failed | foreseen

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreBusy
+from daemon.core.last_line import LastLine, every
 from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.core.ports.services import Clock, SystemClock
 from daemon.memory.database import Database, open_database
@@ -16,11 +17,7 @@ from daemon.memory.queues.approvals import Approvals, NewApproval, store_approva
 from daemon.memory.queues.intention_rows import NewIntention
 from daemon.memory.queues.intentions import Intentions, store_intentions
 from daemon.memory.records import Worker
-from daemon.memory.shared.questions import QuestionStore
-from daemon.memory.shared.sessions import SessionStore
-from daemon.memory.shared.thread_bindings import ThreadBindings
-from daemon.runtime.scheduler import POLL, Scheduler
-from daemon.shared.asking import SessionQuestions
+from daemon.runtime.scheduler import POLL, DueRows, Scheduler
 from tests.fakes import Events, FakeClock
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import look, room
@@ -111,23 +108,18 @@ async def scheduling(
     async with open_database(path, SystemClock()) as database:
         await room(database)
         bench = SchedulerBench(database, clock, alarm, events, kind(database, clock, WORKER))
+        approvals, predictions = Approvals(database, clock, WORKER), expected(database, clock, WORKER)
         scheduler = Scheduler(
-            bench.intentions,
-            Approvals(database, clock, WORKER),
-            SessionQuestions(
-                QuestionStore(database, clock, TEAM),
-                SessionStore(database, TEAM),
-                ThreadBindings(database, clock, TEAM),
-                clock,
-                SOUL,
+            (
+                DueRows("schedule.due", bench.intentions.next_due_ms, bench.intentions.fall_due),
+                DueRows("approvals.expired", approvals.next_due_ms, approvals.expire),
+                DueRows("predictions.scored", predictions.next_due_ms, predictions.fall_due, is_work=False),
             ),
-            expected(database, clock, WORKER),
-            clock=clock,
-            emit=events,
-            alarm=alarm,
-            on_due=lambda: bench.rings.append(clock.now_ms()),
+            clock,
+            events,
+            lambda: bench.rings.append(clock.now_ms()),
         )
-        async with alongside(scheduler.run()):
+        async with alongside(LastLine(clock, events).keep("scheduler", every(clock, POLL, scheduler.look, alarm))):
             yield bench
 
 

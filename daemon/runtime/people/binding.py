@@ -1,84 +1,77 @@
 """Obeys *bind ada-api here*, *unbind* and the pairing of machines, and asks an owner for the admin."""
 
 import secrets
-from dataclasses import replace
 from typing import Final
 
 from daemon.core.errors import ChannelError
 from daemon.core.fencing import clean_name
 from daemon.core.pairing import BUTTON, CHOICES
-from daemon.core.perception import ConversationKey, Modality, Place
+from daemon.core.perception import Modality, Place
 from daemon.core.phrases import Command, Phrase
-from daemon.core.questions import OVER_MS
-from daemon.core.sessions import CodeSession, key_of
-from daemon.core.text import KnownHosts
+from daemon.core.sessions import CodeSession
 from daemon.ism.permission import code_block, plain_sight
 from daemon.memory.queues.approvals import NewApproval
-from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.memory_acts import Asker, MemoryAct
-from daemon.memory.records import Delivery
 from daemon.memory.shared.keys import new_key_id
 from daemon.memory.shared.pairings import CodeTyped, MachineDecided, Typed, WeighedCode
 from daemon.memory.shared.question_acts import EVERYBODY_PARAM, SESSION_PARAM, AskedOwner, AskedToBind, Bound, Unbound
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words
-from daemon.runtime.people.own_words import say
-from daemon.runtime.people.sessions import WHERE_ASKED, NotAsked, session_named, why_none
+from daemon.runtime.people.answers import DaemonAnswer, in_dm, in_slack, phrase
+from daemon.runtime.people.sessions import WHERE_ASKED, NotAsked, asked_in_dm, session_named, why_none
 
 
-async def bind_here(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Bind the thread, or say why not, and commit. Return the first post, claimed for sending.
+@phrase(Command.BIND, Command.BIND_FOR_ALL, names_sessions=True)
+async def bind_here(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
+    """Bind the thread, or say why not.
 
     The author must be the session's owner: their own words are their consent, a key or a token is none. Raises
-    StoreError, LostLease, and ReadersChanged if the readers or the session changed.
+    StoreError.
     """
     try:
         session = await session_named(cycle, phrase.name)
         _require_bindable(cycle, session, by=cycle.newest.author)
     except NotAsked as refused:
-        return await say(cycle, str(refused))
-    return await _bind(cycle, session, everybody=phrase.command is Command.BIND_FOR_ALL)
+        return DaemonAnswer(str(refused))
+    return _bound(cycle, session, everybody=phrase.command is Command.BIND_FOR_ALL)
 
 
-async def unbind_here(cycle: Cycle) -> Delivery | None:
-    """End the binding of the thread, whatever user asks, and commit. Raises as `bind_here` does."""
+@phrase(Command.UNBIND)
+async def unbind_here(cycle: Cycle, _: Phrase) -> DaemonAnswer:
+    """End the binding of the thread, whatever user asks."""
     bound = cycle.claim.bound
     if bound is None:
-        return await say(cycle, cycle.words.say("bound_not"))
+        return DaemonAnswer(cycle.words.say("bound_not"))
     cycle.services.emit("threads.unbound", trace=cycle.trace_id)
-    return await say(cycle, cycle.words.say("bound_ended"), Unbound(bound))
+    return DaemonAnswer(cycle.words.say("bound_ended"), (Unbound(bound),))
 
 
-async def ask_to_bind(cycle: Cycle) -> Delivery | None:
-    """Ask the owner of a session whether the thread may be bound, as the admin wants. Raises as `bind_here` does.
+async def ask_to_bind(cycle: Cycle) -> DaemonAnswer:
+    """Ask the owner of a session whether the thread may be bound, as the admin wants.
 
-    Where it can't be bound any more, nothing is said, since no user here asked for it.
+    Where it can't be bound any more, nothing is said, since no user here asked for it. Raises StoreError.
     """
-    session = await _meant(cycle)
+    session, everybody = await _meant(cycle), bool(cycle.newest.params.get(EVERYBODY_PARAM))
     try:
         if session is not None:
-            asks = await _asks(cycle, session, everybody=bool(cycle.newest.params.get(EVERYBODY_PARAM)))
-            act = AskedToBind(session.id, session.name, bool(cycle.newest.params.get(EVERYBODY_PARAM)), asks)
-            return await say(cycle, "", act)
+            asks = await _asks(cycle, session, everybody=everybody)
+            return DaemonAnswer(acts=(AskedToBind(session.id, session.name, everybody, asks),))
     except ChannelError as error:
         cycle.services.emit("threads.not_bound", trace=cycle.trace_id, reason=error.message)
-    return await say(cycle, "")
+    return DaemonAnswer()
 
 
-async def bind_as_allowed(cycle: Cycle) -> Delivery | None:
-    """Bind the thread as the session's owner allowed, if it still can be. Raises as `bind_here` does."""
+async def bind_as_allowed(cycle: Cycle) -> DaemonAnswer:
+    """Bind the thread as the session's owner allowed, if it still can be. Raises StoreError."""
     session = await _meant(cycle)
-    if session is None:
-        return await say(cycle, "")
-    return await _bind(cycle, session, everybody=bool(cycle.newest.params.get(EVERYBODY_PARAM)))
+    everybody = bool(cycle.newest.params.get(EVERYBODY_PARAM))
+    return DaemonAnswer() if session is None else _bound(cycle, session, everybody=everybody)
 
 
-async def _bind(cycle: Cycle, session: CodeSession, *, everybody: bool) -> Delivery | None:
+def _bound(cycle: Cycle, session: CodeSession, *, everybody: bool) -> DaemonAnswer:
     text = cycle.words.say(
         "bound_for_all" if everybody else "bound_here", owner=clean_name(session.person_name), session=session.name
     )
     cycle.services.emit("threads.bound", trace=cycle.trace_id, everybody=everybody)
-    return await say(cycle, text, Bound(session.id, session.name, session.person, everybody))
+    return DaemonAnswer(text, (Bound(session.id, session.name, session.person, everybody),))
 
 
 def _require_bindable(cycle: Cycle, session: CodeSession, *, by: str) -> None:
@@ -121,18 +114,11 @@ async def _not_their_room(cycle: Cycle, session: CodeSession) -> str:
 
 async def _asks(cycle: Cycle, session: CodeSession, *, everybody: bool) -> AskedOwner:
     """Return the question for the owner, in their language: the thread, and its speakers. Raises ChannelError."""
-    services, newest, where = cycle.services, cycle.newest, cycle.claim.conversation
-    room = await services.capabilities.find_room(session.person)
-    words = services.soul().words_in(await services.channels.main.language_of(session.person))
+    where, words = cycle.claim.conversation, await cycle.services.words_for(session.person)
     link = await cycle.channel.permalink(where, where.thread) if where.thread else ""
-    hosts = KnownHosts(services.link_hosts)
-    hosts.learn(link)
-    place = words.say(WHERE_ASKED.get(newest.place, "place_elsewhere"))
+    place = words.say(WHERE_ASKED.get(cycle.newest.place, "place_elsewhere"))
     asks = words.say("bound_may_all" if everybody else "bound_may", session=session.name, where=place)
-    there = ConversationKey(where.soul, where.workspace, room.channel)
-    parts = services.channels.of(there).split(f"{asks} {link}".strip(), there, hosts)
-    seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
-    return AskedOwner(session.person, room.channel, room.audience, parts, seconds)
+    return await asked_in_dm(cycle, session.person, f"{asks} {link}".strip(), link)
 
 
 _SENTENCES: Final = {
@@ -149,36 +135,20 @@ def decides_on_machine(cycle: Cycle) -> bool:
     return newest.modality is Modality.DECISION and str(newest.params.get("approval", "")).startswith(BUTTON)
 
 
-async def pair(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer a pairing code or decision and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, LostLease, and ReadersChanged if the code or the readers changed.
-    """
-    services, newest = cycle.services, cycle.newest
+@phrase(Command.PAIR, needs={in_slack: "pair_in_slack"})
+async def pair(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
+    """Answer a pairing code or decision. Raises StoreError."""
+    newest, code, say = cycle.newest, phrase.words, cycle.words.say
     if newest.modality is Modality.DECISION:
-        effect = await _decided(cycle)
-    elif newest.place is Place.TERMINAL or key_of(newest.author) is not None:
-        return await say(cycle, cycle.words.say("pair_in_slack"))
-    else:
-        effect = await _typed(cycle, phrase.words)
-    await cycle.require_same_readers()
-    delivery = await services.store.commits.commit(effect)
-    services.news.tell()  # wakes the machine that waits
-    services.emit("pairing.heard", command=Command.PAIR, trace=cycle.trace_id)
-    return delivery
-
-
-async def _typed(cycle: Cycle, code: str) -> CycleEffect:
-    services, newest = cycle.services, cycle.newest
-    weighed = await services.store.pairings.weigh(code, newest.author)
-    if newest.place is not Place.DM:
-        return _effect(cycle, cycle.words.say("pair_in_dm"), CodeTyped(code, weighed, ""))
+        return await _decided(cycle)
+    weighed = await cycle.services.store.pairings.weigh(code, newest.author)
+    if not in_dm(cycle):
+        return DaemonAnswer(say("pair_in_dm"), (CodeTyped(code, weighed, ""),))
     if weighed.typed is not Typed.RIGHT or weighed.pairing is None:
-        return _effect(cycle, cycle.words.say(_SENTENCES[weighed.typed]), CodeTyped(code, weighed, ""))
+        return DaemonAnswer(say(_SENTENCES[weighed.typed]), (CodeTyped(code, weighed, ""),))
     approval = f"{BUTTON}{secrets.token_hex(8)}"
-    effect = _effect(cycle, _question(cycle, weighed), CodeTyped(code, weighed, approval))
     new = NewApproval(approval, Command.PAIR.value, {}, (newest.author,), weighed.pairing.until_ms)
-    return replace(effect, approval=new)
+    return DaemonAnswer(_question(cycle, weighed), (CodeTyped(code, weighed, approval),), more={"approval": new})
 
 
 def _question(cycle: Cycle, weighed: WeighedCode) -> str:
@@ -188,28 +158,17 @@ def _question(cycle: Cycle, weighed: WeighedCode) -> str:
     return "\n\n".join((say("pair_asks"), code_block(machine), say("pair_beware"), choices))
 
 
-async def _decided(cycle: Cycle) -> CycleEffect:
+async def _decided(cycle: Cycle) -> DaemonAnswer:
     """Give a machine the rights of the button that the person pressed. Any other decision gives none."""
     newest, say = cycle.newest, cycle.words.say
     approval = str(newest.params["approval"])
     found = await cycle.services.store.pairings.asked_by(approval)
     if newest.params.get("expired"):
-        return _effect(cycle, "")
+        return DaemonAnswer()
     if found is None or found.person != newest.author:
-        return _effect(cycle, say("pair_unknown"))
+        return DaemonAnswer(say("pair_unknown"))
     own = newest.params.get("approved") is True and newest.params.get("by") == newest.author
     rights = CHOICES.get(str(newest.params.get("answer"))) if own else None
     key = new_key_id() if rights else ""
     text = say("pair_done", id=key) if rights else say("pair_not_done")
-    return _effect(cycle, text, MachineDecided(approval, found.id, key, rights))
-
-
-def _effect(cycle: Cycle, text: str, *acts: MemoryAct) -> CycleEffect:
-    claim, newest = cycle.claim, cycle.newest
-    parts = cycle.channel.split(text, claim.conversation, cycle.hosts) if text else ()
-    return replace(
-        effect_of_words(cycle, parts, ()),
-        acts=acts,
-        asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
-        rooms=cycle.readers.rooms,
-    )
+    return DaemonAnswer(text, (MachineDecided(approval, found.id, key, rights),))

@@ -1,27 +1,28 @@
-"""The home page of one person, built again after each opening or act, and the introduction in a channel."""
+"""The home page of one person, the introduction in a channel, and the answers to *help*, *status* and *stop*."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from daemon.core.errors import ChannelError
-from daemon.core.phrases import USAGE, Phrase
+from daemon.core.phrases import USAGE, Command, Phrase
 from daemon.core.sentences import Words
 from daemon.core.settings_place import HomeButton, HomeItem, HomePage, HomeSection
 from daemon.core.spending import PaidBy
 from daemon.core.tempo import sentence_of
 from daemon.core.text import bar_line, numbered, one_line, shortened
 from daemon.memory.knowledge.records.kinds import Fact
-from daemon.memory.queues.memory_acts import Asker, Corrected, MemoryAct, Shown
-from daemon.memory.queues.typed_commands import DONE, act_pressed
-from daemon.memory.records import Delivery, Dismissal
+from daemon.memory.queues.memory_acts import Corrected, MemoryAct, Shown
+from daemon.memory.queues.typed_commands import DONE, STOPS, act_pressed
 from daemon.memory.shared.keys import KeysEnded
+from daemon.mind.recall.mood import current_mood
 from daemon.runtime.abilities import Ability, abilities
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words, turns_of
-from daemon.runtime.people.following_up import unasked_section
-from daemon.runtime.people.helping import status_of_person
+from daemon.runtime.effects import turns_of
+from daemon.runtime.people.answers import DaemonAnswer, phrase
+from daemon.runtime.people.inviting import unasked_section
 from daemon.runtime.people.own_memory import day_in
 from daemon.runtime.people.reminders import lines_of
 
@@ -34,7 +35,7 @@ _MODELS: Final = 5
 async def admin_section(cycle: Cycle) -> HomeSection:
     """Return the section for admins. Raises StoreError."""
     services, say = cycle.services, cycle.words.say
-    things = services.capabilities.own_things
+    things = services.store.own_things
     house = await things.house(services.clock.now_ms() - _DAY_MS)
     lines = [
         say("home_connected" if services.channels.main.healthy() else "home_unconnected", daemons=house.daemons),
@@ -52,7 +53,7 @@ async def admin_section(cycle: Cycle) -> HomeSection:
 async def _money(cycle: Cycle) -> list[str]:
     """Return the rest of the soul's cap today, and the models that cost most in the last 24 hours."""
     services, say = cycle.services, cycle.words.say
-    till, things = services.till, services.capabilities.own_things
+    till, things = services.till, services.store.own_things
     caps, lines = till.terms.caps().known, list[str]()
     if (cap := caps.pop(PaidBy.SOUL, None)) is not None:
         spent = await things.spent(till.day().date)
@@ -71,7 +72,7 @@ async def _days(cycle: Cycle) -> str:
     services, say = cycle.services, cycle.words.say
     now = services.clock.now_ms()
     days = [services.till.day(now - back * _DAY_MS) for back in reversed(range(_DAYS))]
-    found = await services.capabilities.own_things.days(days)
+    found = await services.store.own_things.days(days)
     curves = (
         ("home_days_heard", [float(one.heard) for one in found], "{:.0f}"),
         ("home_days_answered", [float(one.answered) for one in found], "{:.0f}"),
@@ -90,30 +91,31 @@ _LONGEST: Final = 500
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-async def handle_home(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Do what was pressed on the page, commit, and show the page as it is now.
+@phrase(Command.HOME)
+async def handle_home(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
+    """Do what was pressed on the page, and then show the page as it is now. Raises StoreError.
 
-    Raises StoreError and LostLease. If the platform doesn't take the page, the next opening shows it.
+    If the platform doesn't take the page, the next opening shows it.
     """
-    services, newest = cycle.services, cycle.newest
+    newest = cycle.newest
     act, _, about = phrase.words.partition(" ")
     acts = () if DONE in newest.params else await _acts(cycle, phrase.words)
     turns = turns_of(cycle) if any(isinstance(one, Corrected) for one in acts) else ()
     first = int(about) if act == "page" and about.isdecimal() and len(about) < 4 else 0  # noqa: PLR2004
-    facts = await services.store.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
-    effect = effect_of_words(cycle, (), turns)
-    asker = Asker(newest.author, cycle.claim.conversation, cycle.claim.audience, newest.ts)
+    facts = await cycle.services.store.known.facts(newest.author, cycle.readers, cycle.claim.conversation)
     acts = acts or (Shown(tuple(one.id for one in facts)),)
-    delivery = await services.store.commits.commit(replace(effect, acts=acts, asker=asker, rooms=cycle.readers.rooms))
-    if act == "key":  # wakes what waits with the key
-        services.news.tell()
-        services.wake()
+    return DaemonAnswer(
+        "", acts, turns, {"rooms": cycle.readers.rooms}, here=False, after=partial(_show, cycle, act, first)
+    )
+
+
+async def _show(cycle: Cycle, act: str, first: int) -> None:
+    services = cycle.services
     try:
-        await services.channels.main.show_home(newest.author, await page_of(cycle, first))
+        await services.channels.main.show_home(cycle.newest.author, await page_of(cycle, first))
     except ChannelError as error:
         services.emit("home.not_shown", trace=cycle.trace_id, reason=error.message)
     services.emit("home.shown", trace=cycle.trace_id, act=act)
-    return delivery
 
 
 async def _acts(cycle: Cycle, pressed: str) -> tuple[MemoryAct, ...]:
@@ -134,9 +136,8 @@ async def page_of(cycle: Cycle, first: int = 0) -> HomePage:
     say = cycle.words.say
     can = "\n".join(f"• {one.said(cycle.words)}" for one in await abilities(cycle))
     command = cycle.channel.offers(cycle.newest.conversation).command
-    how = say("help_command", command=command, usage=USAGE) if command else say("help_words", usage=USAGE)
     sections = [
-        HomeSection(say("home_can"), (HomeItem(can), HomeItem(how))),
+        HomeSection(say("home_can"), (HomeItem(can), HomeItem(how_to_use(cycle)))),
         await _known(cycle, first),
         await _reminders(cycle),
         await unasked_section(cycle),
@@ -177,7 +178,7 @@ def _fact(cycle: Cycle, number: int, fact: Fact) -> HomeItem:
 
 
 async def _reminders(cycle: Cycle) -> HomeSection:
-    waiting = (await cycle.services.capabilities.own_things.reminders(cycle.newest.author))[:_MOST]
+    waiting = (await cycle.services.store.own_things.reminders(cycle.newest.author))[:_MOST]
     cancel = cycle.words.say("home_cancel")
     items = [
         HomeItem(line, (HomeButton(cancel, f"cancel {one.id}"),))
@@ -198,7 +199,7 @@ async def _allowed(cycle: Cycle) -> HomeSection:
     ]
     items += [
         HomeItem(say("home_allowed_once", tool=tool.replace("`", "'"), day=day_in(at, newest.zone)))
-        for tool, at in await services.capabilities.own_things.allowed(newest.author)
+        for tool, at in await services.store.own_things.allowed(newest.author)
     ]
     return HomeSection(say("home_allowed"), _or(items, say("home_allowed_nothing")))
 
@@ -233,25 +234,16 @@ _CLAUSES: Final = frozenset(
 """The abilities that make a clause. The sentence of each begins with `can` in place of `help`."""
 
 
-async def introduce(cycle: Cycle, _: Phrase) -> Delivery | None:
-    """Introduce the soul, once in a channel, and commit. The post is dropped without a word where Slack refuses it.
-
-    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
-    """
-    services, where = cycle.services, cycle.claim.conversation
+@phrase(Command.INTRODUCE, names_sessions=True)
+async def introduce(cycle: Cycle, _: Phrase) -> DaemonAnswer:
+    """Introduce the soul, once in a channel. The post is dropped without a word where Slack refuses it."""
     soul = cycle.soul
     if not soul.presence.introduces_itself:
-        cycle.dismissed = {
-            **cycle.dismissed,
-            **{one.id: Dismissal("it does not introduce itself") for one in cycle.messages},
-        }
-        return await services.store.commits.commit(effect_of_words(cycle, (), ()))
-    text = introduction(cycle.words, soul.display_name, await abilities(cycle), cycle.channel.offers(where).command)
-    await cycle.require_same_readers()
-    effect = effect_of_words(cycle, cycle.channel.split(text, where, cycle.hosts), ())
-    delivery = await services.store.commits.commit(replace(effect, unasked=True))
-    services.emit("room.introduced", trace=cycle.trace_id, channel=where.channel)
-    return delivery
+        cycle.dismiss("it does not introduce itself")
+        return DaemonAnswer(here=False)
+    command = cycle.channel.offers(cycle.claim.conversation).command
+    text = introduction(cycle.words, soul.display_name, await abilities(cycle), command)
+    return DaemonAnswer(text, more={"unasked": True, "rooms": frozenset()})
 
 
 def introduction(words: Words, name: str, found: Iterable[Ability], command: str) -> str:
@@ -259,3 +251,52 @@ def introduction(words: Words, name: str, found: Iterable[Ability], command: str
     *first, last = clauses
     can = words.say("introduction_list", first=", ".join(first), last=last) if first else last
     return words.say("introduction", name=name, can=can, help=f"`{command} help`" if command else "*help*")
+
+
+_LONGEST_WORDS: Final = 60
+
+
+@phrase(Command.HELP, names_sessions=True)
+async def show_help(cycle: Cycle, phrase: Phrase) -> str:
+    """Say what the soul can do. Raises StoreError."""
+    words = cycle.words
+    lines = [words.say("help_head"), "", *(f"- {one.said(words)}" for one in await abilities(cycle))]
+    if phrase.words:
+        unknown = shortened(one_line(phrase.words), _LONGEST_WORDS).replace("`", "'")
+        lines = [words.say("help_unknown", words=unknown), "", *lines]
+    return "\n".join((*lines, "", how_to_use(cycle)))
+
+
+def how_to_use(cycle: Cycle) -> str:
+    command = cycle.channel.offers(cycle.newest.conversation).command
+    say = cycle.words.say
+    return say("help_command", command=command, usage=USAGE) if command else say("help_words", usage=USAGE)
+
+
+@phrase(Command.STOP)
+async def tell_what_stopped(cycle: Cycle, _: Phrase) -> str:
+    count = cycle.newest.params.get(STOPS, 0)
+    if not count:
+        return cycle.words.say("stop_nothing")
+    return cycle.words.say("stop_one") if count == 1 else cycle.words.say("stop_several", count=count)
+
+
+async def status_of_person(cycle: Cycle) -> str:
+    """Return the soul's state, as this person may know it, and what waits for them. Raises StoreError."""
+    services, newest, say = cycle.services, cycle.newest, cycle.words.say
+    soul, audience = cycle.soul, cycle.readers.audience
+    state = None
+    if audience in cycle.readers.may_know(cycle.claim.conversation.workspace):
+        state = await services.store.soul_states.known(audience, cycle.claim.conversation)
+    paused = bool(await services.store.standing.paused([newest.author]))
+    own = services.capabilities.own_things
+    asked = tuple(one.id for one in cycle.messages)
+    waiting, reminders = await own.waiting(newest.author, asked), len(await own.reminders(newest.author))
+    mood = current_mood(state, services.clock.now_ms(), soul)
+    return "\n".join(
+        (
+            say("status_head", mood=mood),
+            say("status_paused" if paused else "status_remembers"),
+            say("status_waiting", waiting=waiting, reminders=reminders),
+        )
+    )

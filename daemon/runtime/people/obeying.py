@@ -2,26 +2,23 @@
 
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from daemon.core.initiative import INVITING
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place, Readers
-from daemon.core.phrases import AS_MESSAGE, Command, Phrase, phrase_in, phrase_said, typed
-from daemon.core.sessions import key_of
+from daemon.core.perception import AudienceKind, Modality, Place, Readers
+from daemon.core.phrases import Command, Phrase, phrase_in, phrase_said, typed
 from daemon.core.soul_names import souls_named
 from daemon.core.text import one_line
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.people.erasure import Spared
 from daemon.memory.people.standing import Belief
 from daemon.memory.queues.approvals import NewApproval
-from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import (
     CONFIRM_MS,
     FORGETTING,
     AskedToForget,
-    Asker,
     BeliefForgotten,
     Corrected,
     Forgotten,
@@ -31,18 +28,17 @@ from daemon.memory.queues.memory_acts import (
     SaidInPrivate,
 )
 from daemon.memory.queues.room_ways import JOINED, WAY_SET
-from daemon.memory.queues.typed_commands import HOME, MESSAGE, STOPS, TYPED
-from daemon.memory.records import Delivery, ProcessState, Speaks, Turn, VisitState
+from daemon.memory.queues.typed_commands import HOME, MESSAGE, TYPED
+from daemon.memory.records import Delivery, ProcessState, Turn, VisitState
 from daemon.mind.taking_effect import own_words
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.effects import turns_of
+from daemon.runtime.people.answers import DaemonAnswer, Dm, by_person, dm_of, phrase
 from daemon.runtime.people.binding import bind_here, decides_on_machine, pair, unbind_here
-from daemon.runtime.people.following_up import handle_following_up
-from daemon.runtime.people.helping import show_help, status_of_person
-from daemon.runtime.people.home import handle_home, introduce
-from daemon.runtime.people.own_memory import OwnMemory
-from daemon.runtime.people.own_words import commit_shown, explain, say
-from daemon.runtime.people.promises import decline_unasked, says_what_is_unwanted
+from daemon.runtime.people.home import handle_home, introduce, show_help, status_of_person, tell_what_stopped
+from daemon.runtime.people.inviting import decline_unasked, handle_following_up, says_what_is_unwanted
+from daemon.runtime.people.own_memory import OwnAnswer, OwnMemory
+from daemon.runtime.people.own_words import explain
 from daemon.runtime.people.reminders import handle_own_reminders, reminders_of_person, show_there
 from daemon.runtime.people.rooms import hand_over, show_way, tell_way
 from daemon.runtime.people.sessions import ask_session, asks_for_sessions, handle_keys, means_session, show_who_works
@@ -51,38 +47,6 @@ _LONGEST_CORRECTION: Final = 500
 _LONGEST_QUOTED: Final = 100
 _TO_WHO_SPEAKS: Final = (Command.WHY_SAID, Command.REMEMBER, Command.HELP)
 """The phrases for the speaker of the thread, in a bound thread the session, unless marked with a `!`."""
-_OF_SESSIONS: Final = (
-    *(Command.HELP, Command.INTRODUCE, Command.SESSIONS, Command.WORKS_ON),
-    *(Command.ASK, Command.HAND, Command.BIND, Command.BIND_FOR_ALL),
-)
-"""The phrases whose answer names sessions, or says that there are some."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """An answer, and the acts stored with it.
-
-    `file` is the content of a file. `asks` puts a question with buttons below. `heard` keeps the message as a turn, or
-    only its `words`. `anew`: the person was forgotten, and the conversation starts over.
-    """
-
-    text: str
-    acts: tuple[MemoryAct, ...] = ()
-    file: str = ""
-    asks: bool = False
-    heard: bool = False
-    words: str = ""
-    anew: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """The conversation in which the person reads the answer. `here`: the conversation of the question."""
-
-    where: ConversationKey
-    audience: Audience
-    readers: Readers
-    here: bool
 
 
 async def phrase_of(cycle: Cycle) -> Phrase | None:
@@ -133,103 +97,45 @@ def _may_note(cycle: Cycle, phrase: Phrase) -> bool:
     return cycle.claim.audience.kind is AudienceKind.DM and own_words(phrase.words) is not None
 
 
-def _what_stopped(cycle: Cycle) -> str:
-    count = cycle.newest.params.get(STOPS, 0)
-    if not count:
-        return cycle.words.say("stop_nothing")
-    return cycle.words.say("stop_one") if count == 1 else cycle.words.say("stop_several", count=count)
-
-
 async def obey(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer a phrase and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, and what a commit raises. Raises ChannelError when the person's DM can't be found now. Raises
-    ReadersUnknown while it is unknown who would read sessions' names.
-    """
-    if phrase.command in _OF_SESSIONS:
-        cycle.require_known_readers()
-    if TYPED in cycle.newest.params and phrase.command in AS_MESSAGE:
-        return await say(cycle, cycle.words.say("command_as_message"))
-    if (beside := _BESIDE_MEMORY.get(phrase.command)) is not None:
-        return await beside(cycle, phrase)
-    if key_of(cycle.newest.author) is not None:  # a session is no person: nothing is known of it, or forgotten for it
-        return await say(cycle, cycle.words.say("own_way"))
-    room, services = await _room(cycle), cycle.services
-    answer = await _answer_in(cycle, phrase, room)
-    effect = _effect(cycle, room, answer)
-    if room.here:
-        await cycle.require_same_readers()
-    delivery = await commit_shown(cycle, effect)
-    services.emit("memory.asked", command=phrase.command, trace=cycle.trace_id)
-    return delivery
+    """Answer a phrase and commit. See `Obeyed.obey`."""
+    return await _HANDLERS[phrase.command].obey(cycle, phrase)
 
 
-async def _answer_in(cycle: Cycle, phrase: Phrase, room: _Room) -> _Answer:
-    if (tell := _OF_PERSON.get(phrase.command)) is not None:
-        return _Answer(await tell(cycle))
-    if phrase.command is Command.REMEMBER:
-        return await _remember(cycle, phrase)
-    newest = cycle.newest
-    own = OwnMemory(cycle.services.store.known, newest.author, room.readers, room.where, newest.zone, cycle.words)
-    return await _answer(cycle, phrase, own)
+_OF_MEMORY: Final = (
+    *(Command.STATUS, Command.REMINDERS, Command.KNOWN, Command.WHY, Command.FORGET, Command.WRONG),
+    *(Command.REMEMBER, Command.FORGET_THAT, Command.FORGET_LAST, Command.FORGET_ME, Command.FORGET_ME_SURELY),
+    *(Command.PAUSE, Command.RESUME, Command.EXPORT),
+)
+"""The phrases about a person's own memory, whose answers are for that person alone."""
 
 
-_BESIDE_MEMORY: Final[Mapping[Command, Callable[[Cycle, Phrase], Awaitable[Delivery | None]]]] = {
-    Command.HELP: show_help,
-    Command.HOME: handle_home,
-    Command.INTRODUCE: introduce,
-    Command.CHANNEL: show_way,
-    Command.CHANNEL_SET: tell_way,
-    Command.WHY_SAID: lambda cycle, _: explain(cycle),
-    Command.SESSIONS: show_who_works,
-    Command.WORKS_ON: show_who_works,
-    Command.HAND_OVER: lambda cycle, phrase: hand_over(cycle, phrase.words),
-    Command.ASK: ask_session,
-    Command.HAND: ask_session,
-    Command.BIND: bind_here,
-    Command.BIND_FOR_ALL: bind_here,
-    Command.UNBIND: lambda cycle, _: unbind_here(cycle),
-    Command.PAIR: pair,
-    Command.MY_KEYS: handle_keys,
-    Command.END_KEY: handle_keys,
-    Command.END_KEYS: handle_keys,
-    Command.STOP: lambda cycle, _: say(cycle, _what_stopped(cycle)),
-    Command.CANCEL_REMINDER: handle_own_reminders,
-    Command.MOVE_REMINDER: handle_own_reminders,
-    Command.RESUME_REMINDER: handle_own_reminders,
-    Command.SHOW_THERE: show_there,
-    Command.NOT_NOW: decline_unasked,
-    Command.FOLLOW_UP_ON: handle_following_up,
-    Command.FOLLOW_UP_OFF: handle_following_up,
-    Command.FOLLOW_UP_STATUS: handle_following_up,
-}
-"""The phrases that do not concern a person's own memory."""
-
-
-async def _room(cycle: Cycle) -> _Room:
-    """Return the conversation itself if the person alone reads it, else the person's DM."""
+@phrase(*_OF_MEMORY, needs={by_person: "own_way"})
+async def answer_in_private(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
+    """Answer here if the person alone reads it, else in their DM. Raises StoreError, and ChannelError without one."""
     claim, newest = cycle.claim, cycle.newest
-    if claim.audience.kind is AudienceKind.DM:
-        return _Room(claim.conversation, claim.audience, cycle.readers, here=True)
-    found = await cycle.services.capabilities.find_room(newest.author)
-    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
-    there = replace(newest, conversation=where, audience=found.audience, place=Place.DM)
-    readers = await cycle.services.channels.of(where).readers(there)
-    return _Room(where, found.audience, readers, here=False)
+    alone = claim.audience.kind is AudienceKind.DM
+    room = Dm(claim.conversation, claim.audience, here=True) if alone else await dm_of(cycle, newest.author)
+    readers = await room.readers(cycle)
+    if (tell := _OF_PERSON.get(phrase.command)) is not None:
+        return _in_room(cycle, room, readers, OwnAnswer(await tell(cycle)))
+    if phrase.command is Command.REMEMBER:
+        return _in_room(cycle, room, readers, await _remember(cycle, phrase))
+    own = OwnMemory(cycle.services.store.known, newest.author, readers, room.where, newest.zone, cycle.words)
+    return _in_room(cycle, room, readers, await _answer(cycle, phrase, own))
 
 
-async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
+async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> OwnAnswer:
     if phrase.command in _WITHOUT_LOOKING:
         sentence, acts, asks = _WITHOUT_LOOKING[phrase.command]
-        return _Answer(cycle.words.say(sentence), acts, asks=asks)
+        return OwnAnswer(cycle.words.say(sentence), acts, asks=asks)
     match phrase.command:
         case Command.KNOWN:
-            answer = await own.listed()
-            return _Answer(answer.text, answer.acts)
+            return await own.listed()
         case Command.FORGET_THAT:
             return await _forget_that(cycle, own)
         case Command.EXPORT:
-            return _Answer(cycle.words.say("own_export"), file=await own.exported(cycle.services.clock.now_ms()))
+            return OwnAnswer(cycle.words.say("own_export"), file=await own.exported(cycle.services.clock.now_ms()))
         case Command.FORGET_ME_SURELY:
             return await _forget(cycle)
         case _:
@@ -239,7 +145,7 @@ async def _answer(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
             return replace(answers[0], text=text, acts=acts)
 
 
-async def _about_number(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
+async def _about_number(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> OwnAnswer:
     held = await own.believed(phrase.number)
     return await _about_one(cycle, phrase, own) if held is None else _about_belief(cycle, phrase, own, *held)
 
@@ -254,12 +160,12 @@ _WITHOUT_LOOKING: Final[Mapping[Command, tuple[str, tuple[MemoryAct, ...], bool]
 """The sentence, the acts stored with it, and whether a question with buttons follows."""
 
 
-async def _forget_that(cycle: Cycle, own: OwnMemory) -> _Answer:
+async def _forget_that(cycle: Cycle, own: OwnMemory) -> OwnAnswer:
     """Forget what was said or shown last in this talk: the message, or the fact that it asked for. Else ask which."""
     say, now = cycle.words.say, cycle.services.clock.now_ms()
     last = await cycle.services.store.known.last_said(own.person, cycle.claim.conversation)
     if last.is_newest and not last.is_followed:
-        return _Answer(say("own_forgotten_that"), (LastForgotten(),))
+        return OwnAnswer(say("own_forgotten_that"), (LastForgotten(),))
     asked, before = await own.last_asked(), phrase_in(last.text)
     at_once = not last.is_followed and now - last.at_ms < CONFIRM_MS
     if asked and before and at_once and (before.command, before.number) == (Command.WHY, asked[0]):
@@ -269,105 +175,94 @@ async def _forget_that(cycle: Cycle, own: OwnMemory) -> _Answer:
         lines.append(say("own_which_fact", number=asked[0], fact=one_line(asked[1].text)))
     if last.words:
         lines.append(say("own_which_message", words=one_line(last.words)[:_LONGEST_QUOTED]))
-    return _Answer("\n".join(lines))
+    return OwnAnswer("\n".join(lines))
 
 
-def _forgotten(cycle: Cycle, known: Fact | Belief) -> _Answer:
+def _forgotten(cycle: Cycle, known: Fact | Belief) -> OwnAnswer:
     act = Forgotten(known.id) if isinstance(known, Fact) else BeliefForgotten(known.id)
-    return _Answer(cycle.words.say("own_forgotten_fact", fact=one_line(known.text)), (act,))
+    return OwnAnswer(cycle.words.say("own_forgotten_fact", fact=one_line(known.text)), (act,))
 
 
-async def _remember(cycle: Cycle, phrase: Phrase) -> _Answer:
+async def _remember(cycle: Cycle, phrase: Phrase) -> OwnAnswer:
     noted = own_words(phrase.words)
     if noted is None or cycle.newest.author in await cycle.services.store.standing.paused([cycle.newest.author]):
-        return _Answer(cycle.words.say("own_remember_paused"))
+        return OwnAnswer(cycle.words.say("own_remember_paused"))
     whole = len(noted.content) >= len(one_line(phrase.words).rstrip(" ."))
-    return _Answer(
+    return OwnAnswer(
         cycle.words.say("own_remembered" if whole else "own_remembered_cut", words=noted.content), (noted,), heard=True
     )
 
 
-async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> _Answer:
+async def _about_one(cycle: Cycle, phrase: Phrase, own: OwnMemory) -> OwnAnswer:
     """Answer about one line of the list that the person saw last."""
     say, number = cycle.words.say, phrase.number
     found = await own.numbered(number)
     if found is None:
-        return _Answer(say("own_no_number", number=number))
+        return OwnAnswer(say("own_no_number", number=number))
     fact, shown = found
     if phrase.command is Command.WHY:
-        answer = await own.why(number, fact, shown)
-        return _Answer(answer.text, answer.acts)
+        return await own.why(number, fact, shown)
     if phrase.command is Command.FORGET:
         return _forgotten(cycle, fact)
     if not (words := one_line(phrase.words)[:_LONGEST_CORRECTION].strip()):
-        return _Answer(say("own_wrong_how", number=number))
+        return OwnAnswer(say("own_wrong_how", number=number))
     corrected = say("own_corrected", number=number, words=words)
     if cycle.newest.author in await cycle.services.store.standing.paused([cycle.newest.author]):
-        return _Answer(say("own_wrong_paused", number=number))
-    return _Answer(corrected, (Corrected(fact.id, words),), heard=True, words=words)
+        return OwnAnswer(say("own_wrong_paused", number=number))
+    return OwnAnswer(corrected, (Corrected(fact.id, words),), heard=True, words=words)
 
 
-def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, shown: tuple[str, ...]) -> _Answer:
+def _about_belief(cycle: Cycle, phrase: Phrase, own: OwnMemory, belief: Belief, shown: tuple[str, ...]) -> OwnAnswer:
     """Answer about a belief, which is no fact: it can't be corrected, only forgotten."""
     if phrase.command is Command.WHY:
-        answer = own.why_believed(phrase.number, belief, shown)
-        return _Answer(answer.text, answer.acts)
+        return own.why_believed(phrase.number, belief, shown)
     if phrase.command is Command.FORGET:
         return _forgotten(cycle, belief)
-    return _Answer(cycle.words.say("own_belief_wrong", fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
+    return OwnAnswer(cycle.words.say("own_belief_wrong", fact=one_line(belief.text)), (BeliefForgotten(belief.id),))
 
 
-async def _forget(cycle: Cycle) -> _Answer:
+async def _forget(cycle: Cycle) -> OwnAnswer:
     """Forget the person, once they confirmed it in time. The answer is the last record of it."""
     services, newest = cycle.services, cycle.newest
     say = cycle.words.say
     if newest.modality is Modality.DECISION and not newest.params.get("approved"):
         if newest.params.get("expired"):
-            return _Answer("")
-        return _Answer(say("own_not_forgotten"), (AskedToForget(waits=False),))
+            return OwnAnswer("")
+        return OwnAnswer(say("own_not_forgotten"), (AskedToForget(waits=False),))
     spared = Spared(str(cycle.claim.conversation), newest.id)
     in_time = newest.modality is Modality.DECISION or await services.store.standing.may_confirm(newest.author)
     if not in_time and not await services.forgetting.knows(spared):
-        return _Answer(say("own_forget_me"), (AskedToForget(),), asks=True)
+        return OwnAnswer(say("own_forget_me"), (AskedToForget(),), asks=True)
     by_words = newest.ts if newest.modality is Modality.WORDS else ""  # the ts of a click is by our clock
     order = await services.forgetting.ask(cycle.claim.conversation.workspace, newest.author, spared, by_words)
     await services.forgetting.finish(order)
-    return _Answer(say("own_forgotten"), anew=True)
+    return OwnAnswer(say("own_forgotten"), anew=True)
 
 
-def _effect(cycle: Cycle, room: _Room, answer: _Answer) -> CycleEffect:
-    services, newest, claim = cycle.services, cycle.newest, cycle.claim
-    text, acts, say = answer.text, answer.acts, cycle.words.say
-    name = f"memory-{hashlib.sha256(newest.id.encode()).hexdigest()[:10]}.json" if answer.file else ""
-    if answer.file and newest.place is Place.TERMINAL:
-        text = f"{text}\n\n```json\n{answer.file}\n```"
-    elif answer.file:
+def _in_room(cycle: Cycle, room: Dm, readers: Readers, own: OwnAnswer) -> DaemonAnswer:
+    """Return the answer in the conversation, and what of it is said in the DM of the person."""
+    newest, text, acts, say = cycle.newest, own.text, own.acts, cycle.words.say
+    name = f"memory-{hashlib.sha256(newest.id.encode()).hexdigest()[:10]}.json" if own.file else ""
+    if own.file and newest.place is Place.TERMINAL:
+        text = f"{text}\n\n```json\n{own.file}\n```"
+    elif own.file:
         thread = cycle.channel.reply_to(newest) if room.here else ""
-        acts = (*acts, SaidInPrivate(room.where.channel, room.audience, (answer.file,), name, thread))
+        acts = (*acts, SaidInPrivate(room.where.channel, room.audience, (own.file,), name, thread))
     if not room.here:
-        parts = services.channels.of(room.where).split(text, room.where, cycle.hosts)
-        acts = (*acts, SaidInPrivate(room.where.channel, room.audience, parts))
+        acts = (*acts, room.said(cycle, text))
         text = say("own_in_private")
-    turns = _heard(cycle, room, answer) if answer.heard else ()
-    effect = replace(
-        effect_of_words(cycle, cycle.channel.split(text, claim.conversation, cycle.hosts) if text else (), turns),
-        acts=acts,
-        asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
-        rooms=room.readers.rooms,
-    )
-    if answer.asks and room.here and newest.place is Place.DM:
-        effect = replace(effect, approval=_question(newest.author, services.clock.now_ms()))
-    if answer.anew:
-        effect = replace(effect, state=ProcessState(), visit_state=VisitState(), zones={}, rooms=frozenset())
-    return effect
+    more: dict[str, object] = {"rooms": readers.rooms}
+    if own.asks and room.here and newest.place is Place.DM:
+        more["approval"] = _question(newest.author, cycle.services.clock.now_ms())
+    if own.anew:
+        more |= {"state": ProcessState(), "visit_state": VisitState(), "zones": {}, "rooms": frozenset()}
+    return DaemonAnswer(text, acts, _heard(cycle, room, own) if own.heard else (), more, here=room.here)
 
 
-def _heard(cycle: Cycle, room: _Room, answer: _Answer) -> tuple[Turn, ...]:
+def _heard(cycle: Cycle, room: Dm, answer: OwnAnswer) -> tuple[Turn, ...]:
     """Return the person's words and the answer as turns. A correction's phrase is not kept, only its words."""
-    soul, newest = cycle.soul, cycle.newest
     said = tuple(replace(one, body=answer.words or one.body) for one in turns_of(cycle))
-    passing = newest.author in cycle.paused
-    told = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, answer.text, passing=passing)
+    told = cycle.says(answer.text, passing=cycle.newest.author in cycle.paused)
     return (*said, told) if room.here else said
 
 
@@ -379,3 +274,15 @@ def _question(person: str, now_ms: int) -> NewApproval:
         asked=(person,),
         expires_ms=now_ms + CONFIRM_MS,
     )
+
+
+_HANDLERS: Final = {
+    command: one
+    for one in (
+        *(answer_in_private, show_help, tell_what_stopped, handle_home, introduce, explain, show_way, tell_way),
+        *(show_who_works, ask_session, handle_keys, bind_here, unbind_here, pair, hand_over),
+        *(handle_own_reminders, show_there, decline_unasked, handle_following_up),
+    )
+    for command in one.commands
+}
+"""The handler of each phrase."""

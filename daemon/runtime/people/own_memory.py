@@ -19,8 +19,19 @@ _LONGEST_QUOTE: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
+    """An answer to a person about their memory, and the acts stored with it.
+
+    `file` is the content of a file. `asks` puts a question with buttons below. `heard` keeps the message as a turn, or
+    only its `words`. `anew`: the person was forgotten, and the conversation starts over.
+    """
+
     text: str
     acts: tuple[MemoryAct, ...] = ()
+    file: str = ""
+    asks: bool = False
+    heard: bool = False
+    words: str = ""
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,59 +1,22 @@
-"""Answers in the daemon's own words, which no model made, and the explanation of a reply."""
+"""The explanation of a reply: the words and documents that it rests on, as far as its readers may know them."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from daemon.core.errors import ChannelError
-from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports.channel import Room
+from daemon.core.perception import AudienceKind, ConversationKey, Modality
+from daemon.core.phrases import Command, Phrase
 from daemon.core.sentences import Words
 from daemon.core.text import shortened, visible_line
 from daemon.memory.knowledge.records.kinds import RecordKind
-from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.memory_acts import Asker, MemoryAct, SaidInPrivate
 from daemon.memory.queues.typed_commands import ASKED_IN, MESSAGE, TYPED
-from daemon.memory.records import Delivery
 from daemon.memory.retrieval.reasons import DOCUMENT, Ear, Explained, Proof, Reason, WhySaid
 from daemon.memory.retrieval.rows import NOT_JUDGED, TURN, Judged
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words
+from daemon.runtime.people.answers import DaemonAnswer, Dm, dm_of, phrase
 from daemon.runtime.people.own_memory import day_in
-from daemon.runtime.sensing import tell_others
-
-
-async def say(cycle: Cycle, text: str, *acts: MemoryAct) -> Delivery | None:
-    """Answer in the conversation and commit, with the acts. Return the first post, claimed for sending.
-
-    Without a text nothing is said. Raises StoreError, LostLease, and ReadersChanged if the readers changed or an act
-    has to be made again.
-    """
-    await cycle.require_same_readers()
-    parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts) if text else ()
-    effect = effect_of_words(cycle, parts, ())
-    effect = replace(effect, rooms=cycle.readers.rooms, acts=(*effect.acts, *acts))
-    delivery = await commit_shown(cycle, effect)
-    tell_others(cycle, effect)
-    return delivery
-
-
-async def commit_shown(cycle: Cycle, effect: CycleEffect) -> Delivery | None:
-    """Commit. A slash command's answer is then shown where it was typed, as an ephemeral message in place of a post.
-
-    It is posted as usual where the command is unknown here, and where buttons follow the answer. Raises what a commit
-    raises.
-    """
-    services, command = cycle.services, str(cycle.newest.params.get(TYPED, ""))
-    if not command or not services.channels.main.waits_for(command):
-        return await services.store.commits.commit(effect)
-    shown, stored = effect.parts, replace(effect, parts=())
-    if effect.approval is not None:
-        shown, stored = (cycle.words.say("own_in_private"),), effect
-    delivery = await services.store.commits.commit(stored)
-    if shown and not await services.channels.main.answer_command(command, shown):
-        services.emit("commands.unanswered", trace=cycle.trace_id)
-    return delivery
-
 
 MOST_LINKS: Final = 12
 """The most addresses of messages that one answer asks for."""
@@ -155,43 +118,24 @@ def _plain(text: str, most: int) -> str:
 _MOST_WHISPERED: Final = 3  # parts of an answer to a person without a DM
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """An answer here to all readers, and one to the person alone, empty for none."""
-
-    here: str = ""
-    private: str = ""
-
-
-async def explain(cycle: Cycle) -> Delivery | None:
-    """Explain a reply and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
-    """
-    services, newest = cycle.services, cycle.newest
-    clicked = newest.modality is Modality.DECISION
-    alone = cycle.claim.audience.kind is AudienceKind.DM
+@phrase(Command.WHY_SAID)
+async def explain(cycle: Cycle, _: Phrase) -> DaemonAnswer:
+    """Explain a reply: here to all readers, and to the person alone what they alone may know. Raises StoreError."""
+    clicked, alone = cycle.newest.modality is Modality.DECISION, cycle.claim.audience.kind is AudienceKind.DM
     said = await _said_here(cycle)
     room = None if alone else await _room_of(cycle)
     ears = [Ear(cycle.claim.conversation, cycle.readers)]
-    private = "" if alone else await _told_to(cycle, said, [*ears, *([room.ear] if room else [])])
-    answer = _Answer(private=private)
+    there = [Ear(room.where, await room.readers(cycle))] if room else []
+    private = "" if alone else await _told_to(cycle, said, [*ears, *there])
+    shown = "" if clicked and not alone else await _told_to(cycle, said, ears)
+    if room is None or not private or private == shown:
+        answer = DaemonAnswer(shown)
+    else:
+        shown = shown and f"{shown}\n\n{cycle.words.say('because_in_private')}"
+        answer = DaemonAnswer(shown, (room.said(cycle, private),), more={"rooms": there[0].readers.rooms})
     if not clicked or alone:
-        answer = await _where_others_read(cycle, said, ears, private, room)
-    await cycle.require_same_readers()
-    delivery = await commit_shown(cycle, _effect(cycle, answer, room))
-    if clicked and not alone:
-        await _point_to(cycle, answer.private, found=room is not None)
-    services.emit("memory.explained", trace=cycle.trace_id, clicked=clicked)
-    return delivery
-
-
-@dataclass(frozen=True, slots=True)
-class _Private:
-    """The DM of the person, and its readers."""
-
-    room: Room
-    ear: Ear
+        return answer
+    return replace(answer, after=partial(_point_to, cycle, private, found=room is not None))
 
 
 async def _said_here(cycle: Cycle) -> str:
@@ -206,16 +150,12 @@ async def _said_here(cycle: Cycle) -> str:
     return await reasons.last_reply(cycle.claim.conversation)
 
 
-async def _room_of(cycle: Cycle) -> _Private | None:
-    newest, claim = cycle.newest, cycle.claim
+async def _room_of(cycle: Cycle) -> Dm | None:
     try:
-        room = await cycle.services.capabilities.find_room(newest.author)
+        return await dm_of(cycle, cycle.newest.author)
     except ChannelError as error:
         cycle.services.emit("memory.no_room", trace=cycle.trace_id, reason=error.message)
         return None
-    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, room.channel)
-    there: Perception = replace(newest, conversation=where, audience=room.audience, place=Place.DM)
-    return _Private(room, Ear(where, await cycle.services.channels.of(where).readers(there)))
 
 
 async def _why(cycle: Cycle, reply: str, ears: list[Ear]) -> WhySaid | None:
@@ -230,30 +170,6 @@ async def _told_to(cycle: Cycle, reply: str, ears: list[Ear]) -> str:
     told = await because.told(why)
     cycle.hosts.learn(*because.addresses.values())
     return told
-
-
-async def _where_others_read(cycle: Cycle, reply: str, ears: list[Ear], private: str, room: _Private | None) -> _Answer:
-    here = await _told_to(cycle, reply, ears)
-    if room is None or private == here:
-        return _Answer(here)
-    return _Answer(f"{here}\n\n{cycle.words.say('because_in_private')}", private)
-
-
-def _effect(cycle: Cycle, answer: _Answer, room: _Private | None) -> CycleEffect:
-    services, claim, newest = cycle.services, cycle.claim, cycle.newest
-    acts, rooms = [], cycle.readers.rooms
-    if answer.private and room is not None:
-        parts = services.channels.of(room.ear.where).split(answer.private, room.ear.where, cycle.hosts)
-        acts = [SaidInPrivate(room.room.channel, room.room.audience, parts)]
-        rooms = room.ear.readers.rooms
-    here = cycle.channel.split(answer.here, claim.conversation, cycle.hosts) if answer.here else ()
-    said = effect_of_words(cycle, here, ())
-    return replace(
-        said,
-        acts=tuple(acts),
-        asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
-        rooms=rooms,
-    )
 
 
 async def _point_to(cycle: Cycle, private: str, *, found: bool) -> None:

@@ -2,18 +2,17 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.phrases import Command, Phrase
-from daemon.core.sessions import key_of
 from daemon.core.text import numbered, one_line
 from daemon.core.timeframes import clock_time, due_time, repeats_in_words, time_in, time_of_day
 from daemon.core.timetable import Recurrence, platform_time, recurrence_of, when, zone_of
 from daemon.memory.queues.intention_rows import DIGEST, DUE_OF, WITHDRAWN, Intention
-from daemon.memory.queues.memory_acts import MemoryAct, SaidInPrivate
+from daemon.memory.queues.memory_acts import MemoryAct
 from daemon.memory.queues.own_reminders import (
     DigestPosted,
     Pause,
@@ -22,41 +21,30 @@ from daemon.memory.queues.own_reminders import (
     ReminderPaused,
     ReminderResumed,
 )
-from daemon.memory.records import Delivery, Speaks, Turn
 from daemon.mind.steps.digest import digest, talk_of_room
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words
-from daemon.runtime.people.own_words import say
+from daemon.runtime.people.answers import DaemonAnswer, by_person, dm_of, in_channel, phrase
 
 _SHOWN = 40  # reminders in one list
 _LONGEST = 200  # characters of a reminder in it
 
 
-async def handle_own_reminders(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit. Return the first post, claimed for sending.
+@phrase(
+    *(Command.CANCEL_REMINDER, Command.MOVE_REMINDER, Command.RESUME_REMINDER),
+    needs={by_person: "own_way"},
+)
+async def handle_own_reminders(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
+    """Change a person's own reminders. Where others read along, the answer names a reminder by its number.
 
-    A person sees and changes only their own reminders. Where others read along, the answer names a reminder by its
-    number. Raises StoreError, LostLease, and ReadersChanged if the readers changed.
+    Raises StoreError.
     """
-    services, newest = cycle.services, cycle.newest
-    if key_of(newest.author) is not None:  # a session is no person
-        return await say(cycle, cycle.words.say("own_way"))
-    own = await services.capabilities.own_things.reminders(newest.author)
+    own = await cycle.services.store.own_things.reminders(cycle.newest.author)
     answers = []
     for number in (phrase.number, *phrase.more):
         found = next((one for one in own if one.number == number), None)
         answer = await _change(cycle, phrase, found) if found is not None else None
-        answers.append(answer or _Answer(cycle.words.say("reminder_no_number", number=number)))
-    delivery = await say(cycle, "\n".join(one.text for one in answers), *(act for one in answers for act in one.acts))
-    services.wake()
-    services.emit("reminders.asked", command=phrase.command, trace=cycle.trace_id)
-    return delivery
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    text: str
-    acts: tuple[MemoryAct, ...] = ()
+        answers.append(answer or DaemonAnswer(cycle.words.say("reminder_no_number", number=number)))
+    return DaemonAnswer("\n".join(one.text for one in answers), tuple(act for one in answers for act in one.acts))
 
 
 def _is_alone(cycle: Cycle) -> bool:
@@ -66,7 +54,7 @@ def _is_alone(cycle: Cycle) -> bool:
 async def reminders_of_person(cycle: Cycle) -> str:
     """Return all reminders of a person, in their time zone. Raises StoreError."""
     say = cycle.words.say
-    own = await cycle.services.capabilities.own_things.reminders(cycle.newest.author)
+    own = await cycle.services.store.own_things.reminders(cycle.newest.author)
     if not own:
         return say("reminders_none")
     lines = await lines_of(cycle, own[:_SHOWN])
@@ -99,21 +87,21 @@ def _channel(one: Intention) -> str:
     return ConversationKey.parse(one.conversation).channel
 
 
-async def _change(cycle: Cycle, phrase: Phrase, found: Intention) -> _Answer:
+async def _change(cycle: Cycle, phrase: Phrase, found: Intention) -> DaemonAnswer:
     words, number = cycle.words, found.number
     if phrase.command is Command.CANCEL_REMINDER:
-        return _Answer(words.say("reminder_cancelled", number=number), (ReminderCancelled(found.id),))
+        return DaemonAnswer(words.say("reminder_cancelled", number=number), (ReminderCancelled(found.id),))
     if phrase.command is Command.MOVE_REMINDER:
         return _moved(cycle, found, phrase.words)
     rule = recurrence_of(found.every)
     if not found.paused or rule is None:
-        return _Answer(words.say("reminder_resumed", number=number, when=_time(cycle, found.due_ms)))
+        return DaemonAnswer(words.say("reminder_resumed", number=number, when=_time(cycle, found.due_ms)))
     if (room := await _lost_room(cycle, found)) is not None:
-        return _Answer(words.say("reminder_still_lost", number=number, room=room))
+        return DaemonAnswer(words.say("reminder_still_lost", number=number, room=room))
     now, zone = cycle.services.clock.now_ms(), cycle.newest.zone
     due_ms = found.due_ms if found.due_ms > now else rule.first(now, zone, found.fired_day).due_ms
     resumed = words.say("reminder_resumed", number=number, when=_time(cycle, due_ms))
-    return _Answer(resumed, (ReminderResumed(found.id, zone),))
+    return DaemonAnswer(resumed, (ReminderResumed(found.id, zone),))
 
 
 async def _lost_room(cycle: Cycle, found: Intention) -> str | None:
@@ -144,23 +132,23 @@ def _time(cycle: Cycle, ms: int) -> str:
     return shown
 
 
-def _moved(cycle: Cycle, found: Intention, to: str) -> _Answer:
+def _moved(cycle: Cycle, found: Intention, to: str) -> DaemonAnswer:
     words, now, zone = cycle.words, cycle.services.clock.now_ms(), cycle.newest.zone
     rule, time = recurrence_of(found.every), time_of_day(to) or clock_time(to)
     if found.every and (rule is None or (time is None and not rule.hours)):
-        return _Answer(words.say("reminder_time_alone", number=found.number))
+        return DaemonAnswer(words.say("reminder_time_alone", number=found.number))
     if rule is not None and time is not None and not rule.hours:
         return _as_moved(cycle, found, rule.at(*time).first(now, zone, found.fired_day).due_ms, rule.at(*time))
     try:
         due_ms = _on_its_day(found, time, now, zone) if time is not None else due_time(to, now, zone)
     except ValueError:
-        return _Answer(words.say("reminder_when", number=found.number))
+        return DaemonAnswer(words.say("reminder_when", number=found.number))
     return _as_moved(cycle, found, due_ms, rule)
 
 
-def _as_moved(cycle: Cycle, found: Intention, due_ms: int, rule: Recurrence | None) -> _Answer:
+def _as_moved(cycle: Cycle, found: Intention, due_ms: int, rule: Recurrence | None) -> DaemonAnswer:
     moved = cycle.words.say("reminder_moved", number=found.number, when=_time(cycle, due_ms))
-    return _Answer(moved, (ReminderMoved(found.id, due_ms, str(rule) if rule else "", cycle.newest.zone),))
+    return DaemonAnswer(moved, (ReminderMoved(found.id, due_ms, str(rule) if rule else "", cycle.newest.zone),))
 
 
 def _on_its_day(found: Intention, time: tuple[int, int], now_ms: int, zone: str) -> int:
@@ -183,29 +171,22 @@ _ROOM_REFUSED: Final = frozenset({"unknown_channel", "shared_channel"})
 _ALONE: Final = (Place.DM, Place.TERMINAL)
 
 
-@dataclass(frozen=True, slots=True)
-class BroughtUp:
-    """The outcome of a due event that the soul does not think about. `delivery` is its first post, if there is one."""
+async def bring_up_apart(cycle: Cycle) -> DaemonAnswer | None:
+    """Pause a reminder that may not appear any more, or tell a digest. Return None where the soul brings it up itself.
 
-    delivery: Delivery | None
-
-
-async def bring_up_apart(cycle: Cycle) -> BroughtUp | None:
-    """Pause a reminder that may not appear any more, or post a digest. Return None where the soul brings it up itself.
-
-    Raises StoreError, ModelError, LostLease, and ReadersChanged if the readers changed.
+    Raises StoreError and ModelError.
     """
     due = await _due(cycle, cycle.newest)
     if due is None:
         return None
     if due.state == "cancelled":
-        return BroughtUp(await _end_cancelled(cycle, due, cycle.newest))
+        return await _end_cancelled(cycle, due, cycle.newest)
     if (why := await _why_lost(cycle, due)) is not None:
-        return BroughtUp(await _pause(cycle, due, why))
-    return BroughtUp(await _post_digest(cycle, due)) if due.errand == DIGEST else None
+        return await _pause(cycle, due, why)
+    return await _digest(cycle, due) if due.errand == DIGEST else None
 
 
-async def pause_refused(cycle: Cycle) -> BroughtUp | None:
+async def pause_refused(cycle: Cycle) -> DaemonAnswer | None:
     """Pause a due reminder in a room in which the gate admits no message. Return None for anything else."""
     refused = cycle.claim.messages[-1] if cycle.claim.messages else None
     dismissal = cycle.dismissed.get(refused.id) if refused is not None else None
@@ -215,14 +196,14 @@ async def pause_refused(cycle: Cycle) -> BroughtUp | None:
     if due is None:
         return None
     if due.state == "cancelled":
-        return BroughtUp(await _end_cancelled(cycle, due, refused.perception))
-    return BroughtUp(await _pause(cycle, due, "not_in_channel"))
+        return await _end_cancelled(cycle, due, refused.perception)
+    return await _pause(cycle, due, "not_in_channel")
 
 
 async def _due(cycle: Cycle, perception: Perception) -> Intention | None:
     if perception.modality is not Modality.TIME or DUE_OF not in perception.params:
         return None
-    return await cycle.services.capabilities.own_things.due(str(perception.params[DUE_OF]))
+    return await cycle.services.store.own_things.due(str(perception.params[DUE_OF]))
 
 
 async def _why_lost(cycle: Cycle, due: Intention) -> Pause | None:
@@ -237,51 +218,46 @@ async def _why_lost(cycle: Cycle, due: Intention) -> Pause | None:
     return None
 
 
-async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> Delivery | None:
+async def _end_cancelled(cycle: Cycle, due: Intention, event: Perception) -> DaemonAnswer:
     """End a cancelled reminder. If a digest ended with its message, the person gets a DM."""
     if WITHDRAWN not in event.params:
-        return await _commit(cycle)
+        return _in_silence()
     cycle.services.emit("digest.withdrawn", id=due.id)
-    return await _commit(cycle, *await _in_private(cycle, due, "digest_withdrawn"))
+    return _in_silence(*await _in_private(cycle, due, "digest_withdrawn"))
 
 
-async def _pause(cycle: Cycle, due: Intention, why: Pause) -> Delivery | None:
+async def _pause(cycle: Cycle, due: Intention, why: Pause) -> DaemonAnswer:
     heard = await _in_private(cycle, due, _SENTENCES[why])
     cycle.services.emit("reminder.paused", id=due.id, why=why)
-    return await _commit(cycle, ReminderPaused(due.id, why), *heard)
+    return _in_silence(ReminderPaused(due.id, why), *heard)
+
+
+def _in_silence(*acts: MemoryAct) -> DaemonAnswer:
+    return DaemonAnswer(acts=acts, here=False)
 
 
 async def _in_private(cycle: Cycle, due: Intention, sentence: str) -> tuple[MemoryAct, ...]:
     """Return the DM that reports it to the person, in their language, nothing where the DM can't be opened."""
-    services, claim = cycle.services, cycle.claim
-    words = services.soul().words_in(await services.channels.main.language_of(due.behalf))
-    text = words.say(sentence, number=due.number, room=await room_name(cycle, claim.conversation.channel))
+    services = cycle.services
+    words, room = await services.words_for(due.behalf), await room_name(cycle, cycle.claim.conversation.channel)
     try:
-        found = await services.capabilities.find_room(due.behalf)
+        dm = await dm_of(cycle, due.behalf)
     except ChannelError as error:
         services.emit("reminder.no_room", id=due.id, reason=error.message)
         return ()
-    where = ConversationKey(claim.conversation.soul, claim.conversation.workspace, found.channel)
-    return (SaidInPrivate(found.channel, found.audience, services.channels.of(where).split(text, where, cycle.hosts)),)
+    return (dm.said(cycle, words.say(sentence, number=due.number, room=room)),)
 
 
-async def _commit(cycle: Cycle, *acts: MemoryAct) -> Delivery | None:
-    effect = effect_of_words(cycle, (), ())
-    delivery = await cycle.services.store.commits.commit(replace(effect, acts=(*effect.acts, *acts)))
-    cycle.services.wake()
-    return delivery
-
-
-async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
-    """Post a digest of what was said since the last one. Without any words nothing is posted and no model asked."""
-    services, claim, soul = cycle.services, cycle.claim, cycle.soul
+async def _digest(cycle: Cycle, due: Intention) -> DaemonAnswer:
+    """Tell a digest of what was said since the last one. Without any words nothing is posted and no model asked."""
+    services, soul = cycle.services, cycle.soul
     now = services.clock.now_ms()
     since = due.covers_to or platform_time(due.created_ms)
     there = await cycle.channel.said_since(cycle.newest, since)
     forgotten = await services.store.standing.forgotten([(one.author, one.ts) for one in there])
     said = [one for one in there if (one.author, one.ts) not in forgotten]
     if not said:
-        return await _commit(cycle)
+        return _in_silence()
     texts = [one.text for one in said]
     cycle.hosts.learn(*texts)
     cycle.nonce = cycle.nonce.kept_or_drawn(now, (*texts, *(one.name for one in said)))
@@ -291,42 +267,32 @@ async def _post_digest(cycle: Cycle, due: Intention) -> Delivery | None:
     shown = time_in(int(float(since) * 1000), cycle.newest.zone)
     cycle.dates[shown] = int(float(since) * 1000)
     text = f"_{cycle.words.say('digest_head', since=shown)}_\n\n{told}"
-    parts = cycle.channel.split(text, claim.conversation, cycle.hosts)
-    await cycle.require_same_readers()
-    turn = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, text)
-    effect = effect_of_words(cycle, parts, (turn,))
-    done = DigestPosted(due.id, said[-1].ts)
-    delivery = await services.store.commits.commit(replace(effect, acts=(*effect.acts, done)))
-    services.emit("digest.posted", id=due.id, messages=len(said), trace=cycle.trace_id)
-    return delivery
+
+    async def log() -> None:
+        services.emit("digest.posted", id=due.id, messages=len(said), trace=cycle.trace_id)
+
+    return DaemonAnswer(
+        text, (DigestPosted(due.id, said[-1].ts),), (cycle.says(text),), {"rooms": frozenset()}, after=log
+    )
 
 
-_CHANNELS = (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL)
-
-
-async def show_there(cycle: Cycle, _: Phrase) -> Delivery | None:
+@phrase(Command.SHOW_THERE, needs={in_channel: "there_where"})
+async def show_there(cycle: Cycle, _: Phrase) -> str:
     """Show the last reply of this thread in its channel, and report the result to the person alone.
 
-    All readers of the channel may read its threads, so no user learns anything new. Raises what `say` raises.
+    All readers of the channel may read its threads, so no user learns anything new.
     """
-    newest = cycle.newest
-    said = cycle.words.say(await _shown(cycle))
+    newest, said = cycle.newest, cycle.words.say(await _shown(cycle))
     thread = cycle.channel.reply_to(newest)
-    whispered = newest.place in _CHANNELS and await cycle.channel.whisper(
-        newest.conversation, newest.author, said, thread=thread
-    )
-    return await say(cycle, "" if whispered else said)
+    return "" if await cycle.channel.whisper(newest.conversation, newest.author, said, thread=thread) else said
 
 
 async def _shown(cycle: Cycle) -> str:
     """Show it, and return the key of the sentence about the result. Raises StoreError, ReadersChanged."""
-    services, newest = cycle.services, cycle.newest
-    if newest.place not in _CHANNELS:
-        return "there_where"
-    post = await services.capabilities.own_things.last_reply(cycle.claim.conversation)
+    post = await cycle.services.store.own_things.last_reply(cycle.claim.conversation)
     if post is None or not post.reply_to or not post.body:
         return "there_none"
-    if post.recipient != newest.author:
+    if post.recipient != cycle.newest.author:
         return "there_not_yours"
     await cycle.require_same_readers()
     try:

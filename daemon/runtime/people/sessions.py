@@ -8,57 +8,41 @@ from typing import Final
 from daemon.core.errors import ChannelError
 from daemon.core.fencing import clean_name
 from daemon.core.notes import LONGEST, NoteKind, NoteRefused, checked_words
-from daemon.core.perception import ConversationKey, Place
+from daemon.core.perception import Place
 from daemon.core.phrases import Command, Phrase
 from daemon.core.questions import MOST_HOURLY, MOST_WAITING, OVER_MS, BoundThread
 from daemon.core.sessions import CodeSession, Visibility, key_of
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import KnownHosts, numbered, shortened
 from daemon.ism.permission import SHOWN_CAP, code_block, plain_sight
-from daemon.memory.queues.memory_acts import Asker, MemoryAct
-from daemon.memory.records import Delivery, Speaks, Turn
 from daemon.memory.shared.keys import KeysEnded, OwnKey
 from daemon.memory.shared.question_acts import AskedOwner, PutToSession, Unbound
 from daemon.runtime.cycle_state import Cycle
-from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.effects import turns_of
+from daemon.runtime.people.answers import DaemonAnswer, before_members, dm_of, in_dm, in_slack, phrase
 from daemon.runtime.people.own_memory import day_in
-from daemon.runtime.people.own_words import say
-from daemon.runtime.sensing import tell_others
 from daemon.shared.asking import is_near, nearest
 from daemon.shared.who_works import is_of, listed, listed_of
 
 _LONGEST_NAME: Final = 60
 
 
-async def ask_session(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer and commit. Return the first post, claimed for sending.
+@phrase(Command.ASK, Command.HAND, names_sessions=True)
+async def ask_session(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
+    """Put a message to a session.
 
     Only the owner's own words in Slack need no permission. A token or key proves a machine, never a person's will.
-    Raises StoreError, LostLease, and ReadersChanged if the readers or the session changed.
+    Raises StoreError.
     """
     text, act = await _put(cycle, phrase)
-    return await say(cycle, text) if act is None else await put(cycle, text, act)
+    return DaemonAnswer(text) if act is None else await _put_with(cycle, text, act)
 
 
-async def put(cycle: Cycle, text: str, act: PutToSession) -> Delivery | None:
-    """Commit a message to a session, with the soul's answer, empty for none. Raises as `ask_session` does."""
-    services, newest = cycle.services, cycle.newest
-    cycle.paused = await services.store.standing.paused([newest.author])
-    soul, turns, parts = cycle.soul, turns_of(cycle), tuple[str, ...]()
-    if text:
-        passing = newest.author in cycle.paused
-        turns = (*turns, Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, text, passing=passing))
-        parts = cycle.channel.split(text, cycle.claim.conversation, cycle.hosts)
-    await cycle.require_same_readers()
-    effect = replace(
-        effect_of_words(cycle, parts, turns),
-        acts=(act,),
-        asker=Asker(newest.author, cycle.claim.conversation, cycle.readers.audience, newest.ts),
-        rooms=cycle.readers.rooms,
-    )
-    delivery = await services.store.commits.commit(effect)
-    tell_others(cycle, effect)
-    return delivery
+async def _put_with(cycle: Cycle, text: str, act: PutToSession) -> DaemonAnswer:
+    """Return the soul's answer, empty for none, with the message to a session and their turns."""
+    cycle.paused = await cycle.services.store.standing.paused([cycle.newest.author])
+    said = (cycle.says(text, passing=bool(cycle.paused)),) if text else ()
+    return DaemonAnswer(text, (act,), (*turns_of(cycle), *said))
 
 
 async def means_session(cycle: Cycle, phrase: Phrase) -> bool:
@@ -92,29 +76,38 @@ async def _put(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
 
 
 async def _answer(cycle: Cycle, phrase: Phrase) -> tuple[str, PutToSession | None]:
-    say, newest = cycle.words.say, cycle.newest
+    newest, kind = cycle.newest, NoteKind.QUESTION if phrase.command is Command.ASK else NoteKind.TASK
     try:
         session = await _session(cycle, phrase.name)
-        words = words_for_session(cycle, phrase.words, own=session.person == newest.author)
+        own = session.person == newest.author
+        act = _message(cycle, session, kind, words_for_session(cycle, phrase.words, own=own))
+        return (cycle.words.say("ask_put", session=session.name), act) if own else await _asked(cycle, session, act)
     except NotAsked as refused:
         return str(refused), None
-    act = PutToSession(
+
+
+def _message(cycle: Cycle, session: CodeSession, kind: NoteKind, words: str, *, bound: bool = False) -> PutToSession:
+    newest = cycle.newest
+    return PutToSession(
         session.id,
         session.name,
         session.person,
-        NoteKind.QUESTION if phrase.command is Command.ASK else NoteKind.TASK,
+        kind,
         words,
         clean_name(newest.name),
         cycle.channel.reply_to(newest),
         cycle.readers.audience,
+        bound=bound,
     )
-    if session.person == newest.author:
-        return say("ask_put", session=session.name), act
-    owner = clean_name(session.person_name)
+
+
+async def _asked(cycle: Cycle, session: CodeSession, act: PutToSession) -> tuple[str, PutToSession]:
+    """Ask the owner of the session for permission. Raises NotAsked where they can't be reached."""
+    say, owner = cycle.words.say, clean_name(session.person_name)
     try:
-        asks = await asks_owner(cycle, session, act)
-    except ChannelError:
-        return say("ask_unreachable", owner=owner, session=session.name), None
+        asks = await _asks_owner(cycle, session, act)
+    except ChannelError as error:
+        raise NotAsked(say("ask_unreachable", owner=owner, session=session.name)) from error
     return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
 
 
@@ -171,14 +164,10 @@ def _unknown(cycle: Cycle, name: str, near: Sequence[str]) -> str:
     return f"{unknown} {cycle.words.say('ask_nearest', sessions=names)}" if near else unknown
 
 
-async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
+async def _asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> AskedOwner:
     """Return the question for the owner, in their language: asker, place and words. Raises ChannelError."""
-    services, newest = cycle.services, cycle.newest
-    room = await services.capabilities.find_room(session.person)
-    words = services.soul().words_in(await services.channels.main.language_of(session.person))
+    newest, words = cycle.newest, await cycle.services.words_for(session.person)
     link = "" if newest.place is Place.DM else await cycle.channel.permalink(newest.conversation, newest.ts)
-    hosts = KnownHosts(services.link_hosts)
-    hosts.learn(link)
     lines = [
         words.say(
             "ask_may_question" if act.kind is NoteKind.QUESTION else "ask_may_task",
@@ -194,10 +183,16 @@ async def asks_owner(cycle: Cycle, session: CodeSession, act: PutToSession) -> A
         lines[-1] = f"{lines[-1]} {link}"
     if session.unwatched:
         lines.append(words.say("ask_unwatched", session=session.name))
-    there = ConversationKey(newest.conversation.soul, newest.conversation.workspace, room.channel)
-    parts = services.channels.of(there).split("\n\n".join(lines), there, hosts)
-    seconds = min(services.capabilities.approval_seconds, OVER_MS / 1000)
-    return AskedOwner(session.person, room.channel, room.audience, parts, seconds)
+    return await asked_in_dm(cycle, session.person, "\n\n".join(lines), link)
+
+
+async def asked_in_dm(cycle: Cycle, person: str, text: str, link: str) -> AskedOwner:
+    """Return a question in the DM of a session's owner. Raises ChannelError."""
+    services, dm = cycle.services, await dm_of(cycle, person)
+    hosts = KnownHosts(services.settings.link_hosts)
+    hosts.learn(link)
+    seconds = min(services.settings.approval_seconds, OVER_MS / 1000)
+    return AskedOwner(person, dm.where.channel, dm.audience, dm.split(cycle, text, hosts), seconds)
 
 
 WHERE_ASKED: Final = {
@@ -208,14 +203,13 @@ WHERE_ASKED: Final = {
 """The sentence that names the kind of room in which something was asked."""
 
 
-async def show_who_works(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """List who works on what, if all readers may see it, and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
-    """
-    delivery = await say(cycle, await _at_work_answer(cycle, phrase))
-    cycle.services.emit("sessions.asked", command=phrase.command, trace=cycle.trace_id)
-    return delivery
+@phrase(Command.SESSIONS, Command.WORKS_ON, needs={before_members: "work_not_here"}, names_sessions=True)
+async def show_who_works(cycle: Cycle, phrase: Phrase) -> str:
+    """List who works on what, if all readers may see it. Raises StoreError."""
+    sessions = await cycle.services.asking.living()
+    if phrase.command is Command.WORKS_ON:
+        return listed_of(phrase.words, sessions, cycle.words)
+    return listed(sessions, cycle.words)
 
 
 async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
@@ -228,31 +222,21 @@ async def asks_for_sessions(cycle: Cycle, phrase: Phrase) -> bool:
     return any(is_of(one, phrase.words) for one in await cycle.services.asking.living())
 
 
-async def _at_work_answer(cycle: Cycle, phrase: Phrase) -> str:
-    if not cycle.readers.members_only:
-        return cycle.words.say("work_not_here")
-    sessions = await cycle.services.asking.living()
-    if phrase.command is Command.WORKS_ON:
-        return listed_of(phrase.words, sessions, cycle.words)
-    return listed(sessions, cycle.words)
+async def say_to_session(cycle: Cycle, bound: BoundThread) -> DaemonAnswer:
+    """Put the message to the session.
 
-
-async def say_to_session(cycle: Cycle, bound: BoundThread) -> Delivery | None:
-    """Put the message to the session and commit. Return the first post, if any, claimed for sending.
-
-    Raises StoreError, LostLease, and NotDelivered while Slack can't name the owner or the readers. Raises
-    ReadersChanged if the readers, the session or the binding changed.
+    Raises StoreError, and NotDelivered while Slack can't name the owner or the readers.
     """
     cycle.require_known_readers()
     session = await cycle.services.store.sessions.one(bound.session)
     if session is None or not await _still_takes(cycle, session, bound):
-        return await say(cycle, cycle.words.say("bound_lost"), Unbound(bound))
+        return DaemonAnswer(cycle.words.say("bound_lost"), (Unbound(bound),))
     try:
         text, act = await _bound_words_put(cycle, session)
     except NotAsked as refused:
-        return await say(cycle, str(refused))
+        return DaemonAnswer(str(refused))
     cycle.services.emit("sessions.told", trace=cycle.trace_id, asks=act.asks is not None)
-    return await put(cycle, text, act)
+    return await _put_with(cycle, text, act)
 
 
 async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -> bool:
@@ -266,71 +250,40 @@ async def _still_takes(cycle: Cycle, session: CodeSession, bound: BoundThread) -
 
 async def _bound_words_put(cycle: Cycle, session: CodeSession) -> tuple[str, PutToSession]:
     """Return the soul's answer, mostly empty, and the message for the session. Raises NotAsked."""
-    say, newest = cycle.words.say, cycle.newest
+    newest = cycle.newest
     if why := why_none(cycle):
         raise NotAsked(why)
     await require_room(cycle, session)
     own = bool(session.person) and session.person == newest.author
     clicked = session.unwatched and not own
     if clicked and not session.person:
-        raise NotAsked(say("ask_unowned", session=session.name))
-    act = PutToSession(
-        session.id,
-        session.name,
-        session.person,
-        NoteKind.QUESTION,
-        words_for_session(cycle, newest.content, own=not clicked),
-        clean_name(newest.name),
-        cycle.channel.reply_to(newest),
-        cycle.readers.audience,
-        bound=not clicked,
-    )
-    if not clicked:
-        return "", act
-    owner = clean_name(session.person_name)
-    try:
-        asks = await asks_owner(cycle, session, act)
-    except ChannelError as error:
-        raise NotAsked(say("ask_unreachable", owner=owner, session=session.name)) from error
-    return say("ask_asked", owner=owner, session=session.name), replace(act, asks=asks)
+        raise NotAsked(cycle.words.say("ask_unowned", session=session.name))
+    words = words_for_session(cycle, newest.content, own=not clicked)
+    act = _message(cycle, session, NoteKind.QUESTION, words, bound=not clicked)
+    return await _asked(cycle, session, act) if clicked else ("", act)
 
 
-async def handle_keys(cycle: Cycle, phrase: Phrase) -> Delivery | None:
-    """Answer about keys and commit. Return the first post, claimed for sending.
-
-    Raises StoreError, LostLease, and ReadersChanged if the readers changed.
-    """
-    services, newest = cycle.services, cycle.newest
-    if newest.place is Place.TERMINAL or key_of(newest.author) is not None:
-        return await say(cycle, cycle.words.say("keys_in_slack"))
-    if newest.place is not Place.DM:
-        return await say(cycle, cycle.words.say("keys_in_dm"))
-    text, acts = _own_keys_answer(cycle, phrase, await services.store.pairings.keys_of(newest.author))
-    delivery = await say(cycle, text, *acts)
-    if acts:  # wakes what waits with the keys, and the threads of their sessions
-        services.news.tell()
-        services.wake()
-    services.emit("keys.asked", command=phrase.command, trace=cycle.trace_id)
-    return delivery
+_OF_KEYS: Final = (Command.MY_KEYS, Command.END_KEY, Command.END_KEYS)
 
 
-def _own_keys_answer(cycle: Cycle, phrase: Phrase, keys: tuple[OwnKey, ...]) -> tuple[str, tuple[MemoryAct, ...]]:
-    words = cycle.words
+@phrase(*_OF_KEYS, needs={in_slack: "keys_in_slack", in_dm: "keys_in_dm"})
+async def handle_keys(cycle: Cycle, phrase: Phrase) -> DaemonAnswer:
+    """Answer about a person's keys. Raises StoreError."""
+    words, keys = cycle.words, await cycle.services.store.pairings.keys_of(cycle.newest.author)
     if phrase.command is Command.END_KEYS:
         # Also without any: a key that was just allowed may be about to be made.
         text = words.say("keys_all_ended", count=len(keys)) if keys else words.say("keys_none")
-        return text, (KeysEnded((), all_=True),)
+        return DaemonAnswer(text, (KeysEnded((), all_=True),))
     if phrase.command is Command.END_KEY:
         found = next((one for one in keys if one.number == phrase.number), None)
         if found is None:
-            return words.say("keys_no_number", number=phrase.number), ()
+            return DaemonAnswer(words.say("keys_no_number", number=phrase.number))
         ended = words.say("keys_ended", number=found.number, machine=_machine(cycle, found))
-        return ended, (KeysEnded((found.id,)),)
+        return DaemonAnswer(ended, (KeysEnded((found.id,)),))
     if not keys:
-        return words.say("keys_none"), ()
+        return DaemonAnswer(words.say("keys_none"))
     lines = [_line(cycle, one) for one in keys]
-    how = words.say("keys_how", number=keys[0].number)
-    return "\n".join((words.say("keys_head"), *lines, how)), ()
+    return DaemonAnswer("\n".join((words.say("keys_head"), *lines, words.say("keys_how", number=keys[0].number))))
 
 
 def _line(cycle: Cycle, key: OwnKey) -> str:
