@@ -25,6 +25,7 @@ from daemon.memory.records import JSONObject, Speaks, Turn, TurnKind, as_json
 
 INTENTION: Final = "intention"
 _TURN: Final = frozenset(one.name for one in fields(Turn))
+_MODES: Final = {"speaker": Speaks, "kind": TurnKind, "epistemic_mode": EpistemicMode}
 _SCOPE: Final = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
 
@@ -102,9 +103,10 @@ async def _put_turn(transaction: Transaction, entry: PassportEntry, seq: int | N
     if seq and await transaction.one("SELECT 1 FROM turns WHERE seq = :seq", seq=seq):
         seq = None
     given = {name: value for name, value in row.items() if name in _TURN} | {"seq": seq or 0}
-    given["speaker"], given["kind"] = Speaks(row["speaker"]), TurnKind(row.get("kind", TurnKind.REPLY))
-    if "epistemic_mode" in given:
-        given["epistemic_mode"] = EpistemicMode(given["epistemic_mode"])
+    try:
+        given |= {name: of(row[name]) for name, of in _MODES.items() if name in row}
+    except ValueError as error:
+        raise ValueError(f"it is no {entry.kind.name}: {error}") from None
     [stored] = await store_turns(
         transaction,
         [Turn(**given)],
