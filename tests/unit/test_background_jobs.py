@@ -23,6 +23,7 @@ from daemon.memory.queues.inbox import Inbox
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.queues.presence import Presence
 from daemon.memory.spending.reservations import Reservations
+from daemon.memory.store import Store
 from daemon.mind.process import Interrupts
 from daemon.mind.stances import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
