@@ -42,7 +42,7 @@ OLD_WORDS = re.compile(
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
     "modules": 547,
-    "lines": 102_420,
+    "lines": 102_450,
     "lines of tests": 90_240,
     "tables": 105,
     "triggers": 46,
