@@ -213,37 +213,29 @@ class WorkspaceClient:
                 await anext(news)
             return found
 
-    async def wait_for_post(
-        self,
-        channel: str,
-        *,
-        containing: str = "",
-        count: int = 1,
-        timeout: float = _WAIT,  # noqa: ASYNC109  # as above
-    ) -> list[Json]:
-        """Wait until the app has finished `count` messages with this text in a channel, and return them."""
+    async def wait_for_post(self, channel: str, timeout: float = _WAIT) -> list[Json]:  # noqa: ASYNC109  # as above
+        """Wait until the app has finished a message in a channel, and return its finished messages."""
 
-        async def look() -> list[Json] | None:
-            posts = [p for p in await self.posts_by_bot(channel) if p.get("streaming_state") != "in_progress"]
-            found = [p for p in posts if containing in p["text"]]
-            return found if len(found) >= count else None
+        async def look() -> list[Json]:
+            posts = await self.posts_by_bot(channel)
+            return [post for post in posts if post.get("streaming_state") != "in_progress"]
 
         return await self.wait_for(look, timeout)
 
-    async def wait_for_sockets(self, count: int, timeout: float = _WAIT) -> None:  # noqa: ASYNC109  # as above
+    async def wait_for_sockets(self, count: int) -> None:
 
         async def look() -> bool:
             return await self.sockets() == count
 
-        await self.wait_for(look, timeout)
+        await self.wait_for(look)
 
-    async def wait_for_ack(self, event_id: str, timeout: float = _WAIT) -> Json:  # noqa: ASYNC109  # as above
+    async def wait_for_ack(self, event_id: str) -> Json:
         """Wait until a delivery of an event is acknowledged, and return that delivery."""
 
         async def look() -> Json | None:
             return next((d for d in await self.deliveries(event_id) if d["acked_at"] is not None), None)
 
-        return await self.wait_for(look, timeout)
+        return await self.wait_for(look)
 
     async def events(self, person: str = "", after: int | None = None) -> AsyncGenerator[tuple[str, Json], None]:
         """Yield every change a person may see (all without a person) as (kind, data), beginning with `ready`."""

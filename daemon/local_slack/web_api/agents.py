@@ -137,17 +137,11 @@ def stop_stream(call: Call) -> Json:
     message = _open_stream(call)
     blocks, metadata = call.blocks() or (), call.metadata()
     grown = _grown(call, message)
-    done = replace(
-        grown,
-        streaming=Streaming.DONE,
-        blocks=blocks,
-        metadata=metadata,
-        chunks=_stopped(grown.chunks),
-    )
+    chunks = _stopped(grown.chunks)
+    done = replace(grown, streaming=Streaming.DONE, blocks=blocks, metadata=metadata, chunks=chunks)
     set_session(call, message.channel, message.thread_ts, call.text("session_status") or "active")
     call.workspace.revise(done)
-    shape = message_json(call.state, done, metadata=True)
-    return _answer(done) | {"message": shape}
+    return _answer(done) | {"message": message_json(call.state, done, metadata=True)}
 
 
 def _open_stream(call: Call) -> WorkspaceMessage:

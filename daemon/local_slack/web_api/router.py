@@ -23,12 +23,6 @@ METHODS: Final[Mapping[str, WebApiMethod]] = MappingProxyType(
 )
 
 
-class _RateLimitedError(Exception):
-    def __init__(self, seconds: int) -> None:
-        super().__init__(seconds)
-        self.seconds = seconds
-
-
 class WebApi:
     """The handler of POST and GET at /api/{method}."""
 
@@ -66,42 +60,32 @@ class WebApi:
         return self._respond(method, args, status, answer, headers)
 
     def _perform(self, method: str, args: Json, token: str) -> tuple[int, Json, dict[str, str]]:
-        target = METHODS.get(method)
-        call = Call(method, args, self._workspace)
+        call, target = Call(method, args, self._workspace), METHODS.get(method)
         answer: Json
         try:
-            answer = {"ok": True} | self._admit(target, call, token).run(call)
+            admitted = self._admit(target, call, token)
+            wait = self._workspace.limits.check(method, admitted.tier, call.text("channel"), call.workspace.clock.now())
+            if wait:
+                return 429, {"ok": False, "error": "ratelimited"}, {"Retry-After": str(wait)}
+            answer = {"ok": True} | admitted.run(call)
         except SlackError as error:
             answer = {"ok": False, "error": error.code} | error.extra
-        except _RateLimitedError as limit:
-            return 429, {"ok": False, "error": "ratelimited"}, {"Retry-After": str(limit.seconds)}
         scopes = "connections:write" if target and target.app_token else ",".join(sorted(self._workspace.scopes))
         return 200, answer, {"x-oauth-scopes": scopes}
 
     def _admit(self, target: WebApiMethod | None, call: Call, token: str) -> WebApiMethod:
+        """Return a method that the token and the scopes allow."""
         if target is None:
             raise SlackError("unknown_method", req_method=call.method)
-        self._authorize(target, token)
-        call.require(*target.scopes)
-        self._throttle(target, call)
-        return target
-
-    def _authorize(self, target: WebApiMethod, token: str) -> None:
-        app = self._workspace.state.app
         if not token:
             raise SlackError("not_authed")
-        is_app = secrets.compare_digest(token.encode(), app.app_token.encode())
-        if not is_app and not secrets.compare_digest(token.encode(), app.bot_token.encode()):
+        is_app = secrets.compare_digest(token.encode(), call.state.app.app_token.encode())
+        if not is_app and not secrets.compare_digest(token.encode(), call.state.app.bot_token.encode()):
             raise SlackError("invalid_auth")
         if is_app is not target.app_token:
             raise SlackError("not_allowed_token_type")
-
-    def _throttle(self, target: WebApiMethod, call: Call) -> None:
-        seconds = self._workspace.limits.check(
-            call.method, target.tier, call.text("channel"), self._workspace.clock.now()
-        )
-        if seconds:
-            raise _RateLimitedError(seconds)
+        call.require(*target.scopes)
+        return target
 
     def _respond(self, method: str, args: Json, status: int, answer: Json, headers: dict[str, str]) -> web.Response:
         self._workspace.record_call(method, args, self._workspace.clock.now(), status, answer)
