@@ -42,8 +42,8 @@ OLD_WORDS = re.compile(
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
     "modules": 575,
-    "lines": 105_260,
-    "lines of tests": 90_700,
+    "lines": 105_240,
+    "lines of tests": 90_660,
     "tables": 105,
     "triggers": 46,
     "docstrings that begin headless": 28,
