@@ -42,8 +42,8 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
-    "modules": 586,
-    "lines": 106_600,
+    "modules": 585,
+    "lines": 106_100,
     "lines of tests": 90_700,
     "tables": 105,
     "triggers": 46,

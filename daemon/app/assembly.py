@@ -1,6 +1,6 @@
 """Assembly of a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -256,7 +256,13 @@ def _kept(settings: Settings) -> MemoryRetention:
 
 
 def _services(
-    shared: _Shared, store: Store, soul: Callable[[], Soul], llm: LLM, *, souls: Sequence[str], wake: Callable[[], None]
+    shared: _Shared,
+    store: Store,
+    soul: Callable[[], Soul],
+    llm: LLM,
+    *,
+    souls: tuple[str, ...],
+    wake: Callable[[], None],
 ) -> CycleServices:
     settings, clock, channels = shared.settings, shared.clock, shared.channels
     name = soul().name
