@@ -43,7 +43,7 @@ OLD_WORDS = re.compile(
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
     "modules": 585,
-    "lines": 106_100,
+    "lines": 106_090,
     "lines of tests": 90_700,
     "tables": 105,
     "triggers": 46,

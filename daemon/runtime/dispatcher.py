@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from daemon.core.concurrency import Bell, alongside
@@ -67,8 +67,7 @@ def lanes_of_soul(
 
     As many conversations run at once as there are slots. Unasked thoughts (ticks) run while the soul thinks by itself,
     take none of those slots, and wait in quiet hours. A message that waits for a slot past the deadline ends without
-    one. `bell` rings when a message arrives. `alarm` rings when a conversation ends, which may have scheduled
-    something.
+    one. `bell` rings when a message arrives. `alarm` rings when a conversation ends: it may have scheduled something.
     """
     store, slots, deadline = services.store, handler.slots, handler.deadline
     waiting, outbox = store.conversations, store.outbox
@@ -105,15 +104,13 @@ def lanes_of_soul(
         after=send,
         park=handler.park,
     )
-    ticks = Lane(  # while the soul may not tick, only promises are kept
-        "ticks",
-        lambda: store.ticks.claim_next(services.quiet_hours, owed_alone=not services.thinks_by_itself),
-        lambda: store.ticks.next_due_ms(owed_alone=not services.thinks_by_itself),
-        handler.handle,
-        asyncio.Semaphore(1),
-        wakes=(bell, alarm),
-        after=send,
-        park=handler.park,
+    ticks = replace(  # while the soul may not tick, only promises are kept
+        overdue,
+        name="ticks",
+        claim=lambda: store.ticks.claim_next(services.quiet_hours, owed_alone=not services.thinks_by_itself),
+        next_due=lambda: store.ticks.next_due_ms(owed_alone=not services.thinks_by_itself),
+        slots=asyncio.Semaphore(1),
+        bell=Bell(),
     )
     return conversations, overdue, posts, jobs, titles, ticks
 
