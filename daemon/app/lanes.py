@@ -76,12 +76,12 @@ def _due_rows(services: CycleServices) -> tuple[DueRows, ...]:
 def _lanes(
     services: CycleServices, runner: JobRunner, interrupts: Interrupts, bell: Bell, alarm: Bell
 ) -> tuple[AnyLane, ...]:
-    store, settings, slots = services.store, services.settings, Slots(services.settings.max_cycles, services.clock)
+    store, settings = services.store, services.settings
 
     def words_in(language: str) -> Words:
         return services.soul().words_in(language)
 
-    handler = ConversationHandler(services, interrupts, slots)
+    handler = ConversationHandler(services, interrupts, Slots(settings.max_cycles, services.clock))
     courier = Courier(
         store.outbox,
         services.channels,
@@ -92,19 +92,8 @@ def _lanes(
         lease=settings.lease,
         words_in=words_in,
     )
-    return lanes_of_soul(
-        store,
-        handler,
-        courier,
-        runner.do,
-        Titler(store.titles, services.channels, services.emit, words_in),
-        slots=slots,
-        deadline=handler.deadline,
-        bell=bell,
-        alarm=alarm,
-        may_tick=lambda: services.thinks_by_itself,
-        quiet=services.quiet_hours,
-    )
+    titler = Titler(store.titles, services.channels, services.emit, words_in)
+    return lanes_of_soul(services, handler, courier, runner.do, titler, bell=bell, alarm=alarm)
 
 
 def _night(services: CycleServices, runner: JobRunner, on_due: Callable[[], None]) -> Consolidator:

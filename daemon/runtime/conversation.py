@@ -61,7 +61,7 @@ class ConversationHandler:
     def __init__(self, services: CycleServices, interrupts: Interrupts, slots: Slots) -> None:
         self._services = services
         self._interrupts = interrupts
-        self._slots = slots
+        self.slots = slots
         self.deadline = (1 - _TO_TELL) * services.settings.deadline  # seconds from a message's arrival to its end
         self._began_ms = services.clock.now_ms()
         self._refusing = asyncio.Lock()  # or two refusals at once would each be the first of the day
@@ -212,9 +212,9 @@ class ConversationHandler:
                 delivery = await cancel_on_message(cycle, run_cycle(cycle))
         except (ModelUnavailable, TimeoutError):
             if left > self.deadline / 2:  # with less time it is the queue that was too slow
-                self._slots.struggled()
+                self.slots.struggled()
             raise
-        self._slots.went_well()
+        self.slots.went_well()
         return delivery
 
     def _why_not_think(self, cycle: Cycle, left: float) -> tuple[Sentence, ...] | None:

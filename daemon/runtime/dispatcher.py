@@ -8,14 +8,13 @@ from typing import Any, Generic, TypeVar
 
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
-from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.last_line import LastLine
 from daemon.core.ports.services import Clock, Emit
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Delivery
-from daemon.memory.store import Store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.jobs import Titler
 from daemon.runtime.slots import Slots
 
@@ -55,26 +54,22 @@ AnyLane = Lane[Any, Any]
 
 
 def lanes_of_soul(
-    store: Store,
+    services: CycleServices,
     handler: ConversationHandler,
     courier: Courier,
     do_job: Callable[[Job], Awaitable[None]],
     titler: Titler,
     *,
-    slots: Slots,
-    deadline: float,
     bell: Bell,
     alarm: Bell,
-    may_tick: Callable[[], bool] = lambda: False,
-    quiet: QuietHours = NEVER_QUIET,
 ) -> tuple[AnyLane, ...]:
     """Return one soul's lanes: conversations, overdue ones, posts, jobs, titles and ticks.
 
-    As many conversations run at once as there are `slots`. Unasked thoughts (ticks) run while the soul `may_tick`,
-    take none of those slots, and wait in `quiet` hours. `deadline` is the number of seconds that a message may wait
-    for a slot before it ends without one. `bell` rings when a message arrives. `alarm` rings when a conversation ends,
-    which may have scheduled something.
+    As many conversations run at once as there are slots. Unasked thoughts (ticks) run while the soul thinks by itself,
+    take none of those slots, and wait in quiet hours. A message that waits for a slot past the deadline ends without
+    one. `bell` rings when a message arrives. `alarm` rings when a conversation ends: it may have scheduled something.
     """
+    store, slots, deadline = services.store, handler.slots, handler.deadline
     waiting, outbox = store.conversations, store.outbox
     posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
     titles = Lane("titles", store.titles.claim_next, store.titles.next_due_ms, titler.title, asyncio.Semaphore(1))
@@ -109,20 +104,15 @@ def lanes_of_soul(
         after=send,
         park=handler.park,
     )
-    ticks = replace(_ticks(store, handler, may_tick, quiet), wakes=(bell, alarm), after=send)
-    return conversations, overdue, posts, jobs, titles, ticks
-
-
-def _ticks(store: Store, handler: ConversationHandler, may_tick: Callable[[], bool], quiet: QuietHours) -> AnyLane:
-    """Return the lane of unasked thoughts, one at a time. While the soul may not tick, only promises are kept."""
-    return Lane(
-        "ticks",
-        lambda: store.ticks.claim_next(quiet, owed_alone=not may_tick()),
-        lambda: store.ticks.next_due_ms(owed_alone=not may_tick()),
-        handler.handle,
-        asyncio.Semaphore(1),
-        park=handler.park,
+    ticks = replace(  # while the soul may not tick, only promises are kept
+        overdue,
+        name="ticks",
+        claim=lambda: store.ticks.claim_next(services.quiet_hours, owed_alone=not services.thinks_by_itself),
+        next_due=lambda: store.ticks.next_due_ms(owed_alone=not services.thinks_by_itself),
+        slots=asyncio.Semaphore(1),
+        bell=Bell(),
     )
+    return conversations, overdue, posts, jobs, titles, ticks
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:

@@ -74,17 +74,8 @@ def effect_of_cycle(
         turns = (*turns[:-1], turns[-1].heard_as(motor.heard))
     if parts and motor.said:
         kind = TurnKind.CUT if motor.cut else TurnKind.REPLY
-        said = Turn(
-            Speaks.SOUL,
-            soul.name,
-            soul.display_name,
-            newest.ts,
-            motor.said,
-            _private(cycle, motor),
-            kind=kind,
-            model=_spoken_by(cycle.calls),
-            passing=bool(cycle.paused),
-        )
+        said = cycle.says(motor.said, kind, passing=bool(cycle.paused))
+        said = replace(said, thought=_private(cycle, motor), model=_spoken_by(cycle.calls))
         turns = (*turns, said.stated_as(motor.stated))
     now, settings = cycle.services.clock.now_ms(), cycle.services.settings
     lull_ms = int(min(settings.learn_after, settings.visit_silence) * 1000)

@@ -5,12 +5,15 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from daemon.core.channels import Channels
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import LostLease, NotDelivered, SchemaMismatch, StoreError
+from daemon.core.initiative import NEVER_QUIET
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.sentences import HOUSE_WORDS
@@ -19,6 +22,7 @@ from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
+from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.dispatcher import POLL, Dispatcher, Lane, lanes_of_soul
 from daemon.runtime.jobs import Titler
 from daemon.runtime.slots import Slots
@@ -114,15 +118,13 @@ async def dispatching(
             await store.jobs.finish(job, ())
             await done.put(job)
 
-        slots = Slots(cycles, clock)
+        parrot.slots, parrot.deadline = Slots(cycles, clock), deadline
         lanes = lanes_of_soul(
-            store,
+            cast("CycleServices", SimpleNamespace(store=store, thinks_by_itself=False, quiet_hours=NEVER_QUIET)),
             parrot,
             courier,
             do,
             Titler(store.titles, Channels(office, {}), events, lambda _: HOUSE_WORDS),
-            slots=slots,
-            deadline=deadline,
             bell=bell,
             alarm=Bell(),
         )
