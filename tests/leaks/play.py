@@ -13,6 +13,7 @@ from typing import cast
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.people import Directory
 from daemon.channels.slack.readers import RoomReaders
 from daemon.channels.slack.refusals import SlackIdentity
@@ -143,7 +144,7 @@ class _World:
             return
         self._ground.apply(turned)
         if not self.deaf:
-            await self._readers.take_note({"event": self._slack.event(turned)})
+            await self._readers.take_note(Payload({"event": self._slack.event(turned)}))
 
     async def _say(self, saying: Remark) -> None:
         perception = self._perception(saying.person, saying.room, self.arm.says(saying))

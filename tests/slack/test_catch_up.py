@@ -8,8 +8,8 @@ import pytest
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.catch_up import CatchUp
 from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.history import PAGES
 from daemon.channels.slack.installation import fetch_identity
-from daemon.channels.slack.payloads import PAGES
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.perception import AudienceKind

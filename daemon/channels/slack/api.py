@@ -1,6 +1,6 @@
 """The client of Slack's Web API, with its rate limits: each call is sent once, and errors tell the outcomes apart."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,6 +15,7 @@ from daemon.channels.slack.refusals import DEAD_TOKEN
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.http import is_loopback
+from daemon.core.lru import Lru
 from daemon.core.ports.services import Clock, Emit
 
 _PACED_FOR: Final = 60.0  # seconds of evenly spaced calls after a 429
@@ -41,7 +42,7 @@ class Pacing:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._limits: OrderedDict[tuple[str, str], _Limit] = OrderedDict()
+        self._limits = Lru[tuple[str, str], _Limit](_MOST_LIMITS)
 
     def pause_needed(self, method: str, channel: str) -> float:
         """Return the seconds before this method may be called again, or 0.0 if a slot is free or near."""
@@ -54,9 +55,6 @@ class Pacing:
     def throttled(self, method: str, channel: str, retry_after: float) -> None:
         key, until = _key(method, channel), self._clock.monotonic() + retry_after
         self._limits[key] = _Limit(held_until=until, paced_until=until + _PACED_FOR, next_slot=until)
-        self._limits.move_to_end(key)
-        while len(self._limits) > _MOST_LIMITS:
-            self._limits.popitem(last=False)
 
     async def wait_for_slot(self, method: str, channel: str) -> None:
         limit = self._limits.get(_key(method, channel))

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_of
-from daemon.channels.slack.history import as_seconds, as_ts, read_rooms_page
-from daemon.channels.slack.payloads import THREADS_ALIVE, PlaceReader
+from daemon.channels.slack.history import THREADS_ALIVE, PlaceReader, as_seconds, as_ts, read_rooms_page
 from daemon.channels.slack.refusals import DEAD_TOKEN
 from daemon.channels.slack.rooms import end_gone_rooms
 from daemon.core.concurrency import set_within

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from daemon.channels.slack.api import SlackClient
+from daemon.channels.slack.payload import Payload
 from daemon.core.concurrency import set_within
 from daemon.core.errors import ChannelError
 from daemon.core.ports.services import Clock, Emit
 
 _EVERY_S: Final = 600.0  # seconds; another daemon on the same app may have received the event
-_CHANGES: Final = frozenset({"subteam_created", "subteam_updated", "subteam_members_changed"})
+GROUPS_CHANGE: Final = ("subteam_created", "subteam_updated", "subteam_members_changed")
 
 
 class OwnGroups:
@@ -25,11 +26,9 @@ class OwnGroups:
         self._changed = asyncio.Event()
         self._trouble = ""
 
-    def take_note(self, body: Mapping[str, Any]) -> None:
-        """Read the groups again if an event reports a change."""
-        event = body.get("event")
-        if isinstance(event, dict) and str(event.get("type")) in _CHANGES:
-            self._changed.set()
+    async def take_note(self, _: Payload) -> None:
+        """Read the groups again, since an event reports a change."""
+        self._changed.set()
 
     async def keep(self, user: str) -> None:
         """Read the groups again after changes and periodically, until cancelled."""

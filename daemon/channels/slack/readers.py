@@ -6,6 +6,7 @@ from typing import Any, Final
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_in
 from daemon.channels.slack.history import read_items
+from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.people import Directory, SlackRoom, TimezoneSync
 from daemon.channels.slack.refusals import TimedCache
 from daemon.channels.slack.rooms import PrivateRooms
@@ -107,29 +108,25 @@ class RoomReaders:
         """Mark a thread as read by an outsider who wrote in it. The mark stays even if the user leaves."""
         self._spoken[channel, thread] = None
 
-    async def take_note(self, body: Mapping[str, Any]) -> None:
+    async def take_note(self, payload: Payload) -> None:
         """Drop cached facts that an event disproves, for every payload, before it is read.
 
         Changes of readers are passed to the other daemons. Raises StoreError if that fails.
         """
-        event = body.get("event")
-        if not isinstance(event, dict):
-            return
-        kind, channel, user = str(event.get("type")), event.get("channel"), event.get("user")
-        if kind == "user_change" and isinstance(user, dict):
-            if isinstance(user.get("id"), str):
-                await self._learn(user)
-            return
-        if not isinstance(channel, str):
+        event = payload.event
+        kind, channel = event.text("type"), event.text("channel")
+        if kind == "user_change" and event.part("user").text("id"):
+            await self._learn(event.part("user").data)
+        if kind == "user_change" or not channel:
             return
         if kind in _PEOPLE_CHANGED:
             self._forget_members(channel)
-        elif kind in _ROOM_CHANGED or event.get("subtype") in _CONVERTED:
+        elif kind in _ROOM_CHANGED or event.text("subtype") in _CONVERTED:
             self._forget(channel, kind)
         else:
-            self._compare(channel, place_in(event), shared=body.get("is_ext_shared_channel"))
-        await self._private.take_note(self._team(), event, knows_member=self._is_known_member(str(user)))
-        if kind in (*_PEOPLE_CHANGED, *_ROOM_CHANGED) or event.get("subtype") in _CONVERTED:
+            self._compare(channel, place_in(event), shared=payload.data.get("is_ext_shared_channel"))
+        await self._private.take_note(self._team(), event, knows_member=self._is_known_member(event.text("user")))
+        if kind in (*_PEOPLE_CHANGED, *_ROOM_CHANGED) or event.text("subtype") in _CONVERTED:
             await self._tell(channel)
 
     async def _learn(self, user: Mapping[str, Any]) -> None:

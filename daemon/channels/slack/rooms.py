@@ -8,6 +8,7 @@ from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_of
 from daemon.channels.slack.gate import SlackGate
 from daemon.channels.slack.history import as_seconds, read_messages, read_pages
+from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.people import SlackRoom
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
@@ -223,7 +224,7 @@ class PrivateRooms:
         key = RoomListKey(reader.identity.team, person, reader.identity.user)
         return await store.lists(key, room, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
 
-    async def take_note(self, team: str, event: Mapping[str, Any], *, knows_member: bool) -> None:
+    async def take_note(self, team: str, event: Payload, *, knows_member: bool) -> None:
         """Correct the lists by an event about a channel. `knows_member`: its user is known as a full member.
 
         Raises StoreError.
@@ -231,7 +232,7 @@ class PrivateRooms:
         reader, store = self._reader(), self.store
         if store is None or reader is None:
             return
-        kind, subtype, room, user = (str(event.get(name) or "") for name in ("type", "subtype", "channel", "user"))
+        kind, subtype, room, user = map(event.text, ("type", "subtype", "channel", "user"))
         ours = user == reader.identity.user
         if kind == "channel_shared" or (kind == "member_joined_channel" and not (ours or knows_member)):
             await store.doubt(team, room)
