@@ -8,7 +8,7 @@ import pytest
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.catch_up import CatchUp
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.history import PAGES
+from daemon.channels.slack.catch_up import PAGES
 from daemon.channels.slack.installation import fetch_identity
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings

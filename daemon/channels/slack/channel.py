@@ -14,7 +14,7 @@ from daemon.channels.slack.delivery import SlackDelivery
 from daemon.channels.slack.dialogs import home_view
 from daemon.channels.slack.event_reader import EventReader
 from daemon.channels.slack.files import FileFetcher, with_files
-from daemon.channels.slack.gate import SlackGate
+from daemon.channels.slack.gate import Managers, SlackGate
 from daemon.channels.slack.installation import (
     AGENT_SCOPE,
     COMMANDS_SCOPE,
@@ -27,10 +27,8 @@ from daemon.channels.slack.installation import (
 from daemon.channels.slack.link_safety import ReplyGuard
 from daemon.channels.slack.links import LinkReader, Permalinks, ThreadReader, own_reader
 from daemon.channels.slack.listener import Listener, bolt_app
-from daemon.channels.slack.managers import Managers
 from daemon.channels.slack.markup import inert
-from daemon.channels.slack.own_groups import GROUPS_CHANGE, OwnGroups
-from daemon.channels.slack.people import Directory, Names
+from daemon.channels.slack.people import GROUPS_CHANGE, Directory, Names, OwnGroups
 from daemon.channels.slack.private_answers import PrivateAnswers
 from daemon.channels.slack.readers import RoomReaders
 from daemon.channels.slack.refusals import DEAD_TOKEN, SlackIdentity, for_sending
@@ -101,7 +99,7 @@ class SlackChannel(Channel):
         self._names = Names(directory, self._own_groups.handles)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
-        self._managers = Managers(self._client, directory, self._gate, self._readers, settings.approvers)
+        self._managers = Managers(self._client, directory, self._gate, self._readers.has_member, settings.approvers)
         self._sessions = sessions = Sessions(self._client, clock, emit)
         self._drafts, known = Drafts(clock), self._known_reader
         self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known, emit)

@@ -179,6 +179,7 @@ class LinkReader:
             self._client,
             "conversations.replies",
             "messages",
+            dict,
             channel=address.channel,
             ts=address.thread or address.ts,
             oldest=only,

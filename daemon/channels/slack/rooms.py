@@ -7,7 +7,7 @@ from typing import Any, Final
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_of
 from daemon.channels.slack.gate import SlackGate
-from daemon.channels.slack.history import as_seconds, read_messages, read_pages
+from daemon.channels.slack.history import PRIVATE, as_seconds, read_messages, read_rooms
 from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.people import SlackRoom
 from daemon.core.config import Settings
@@ -73,15 +73,7 @@ class RoomFinder:
 
     async def _named(self, person: str, name: str) -> str:
         """Return the id of the channel of this name that a person is in, as far as Slack lists it to the app."""
-        listed, _ = await read_pages(
-            self._client,
-            "users.conversations",
-            "channels",
-            most=_PAGES,
-            user=person,
-            types="public_channel,private_channel",
-            exclude_archived=True,
-        )
+        listed = await read_rooms(self._client, most=_PAGES, user=person)
         found = [one for one in listed if str(one.get("name", "")).casefold() == name.casefold()]
         if not name or not found:
             raise ChannelRefused(f"{person} is in no channel of that name", code="not_there")
@@ -273,15 +265,7 @@ class PrivateRooms:
         if (wait := self._rests_until - self._clock.monotonic()) > 0:
             raise _Resting("Slack gave no list of a user's channels just now", retry_after=wait)
         begun, asked_ms = await store.begin(key), self._clock.now_ms()
-        listed, _ = await read_pages(
-            self._client,
-            "users.conversations",
-            "channels",
-            most=_PAGES,
-            user=key.person,
-            types="private_channel",
-            exclude_archived=True,
-        )
+        listed = await read_rooms(self._client, most=_PAGES, user=key.person, types=PRIVATE)
         rooms = [str(one["id"]) for one in listed if _is_private(one)]
         await store.keep(key, rooms, begun, asked_ms)
 
