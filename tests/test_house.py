@@ -42,9 +42,9 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
-    "modules": 586,
-    "lines": 106_600,
-    "lines of tests": 90_700,
+    "modules": 582,
+    "lines": 106_240,
+    "lines of tests": 90_640,
     "tables": 105,
     "triggers": 46,
     "docstrings that begin headless": 30,

@@ -174,8 +174,8 @@ class SlackClient:
 
     def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
         self._settings = settings
-        self._clock = clock
-        self._emit = emit
+        self.clock = clock
+        self.emit = emit
         self._pacing = Pacing(clock)
         self._reads = Window(clock, READS_A_MINUTE)
         self._web: AsyncWebClient | None = None
@@ -203,17 +203,17 @@ class SlackClient:
 
     def keep_socket_url(self, url: str) -> None:
         """Keep a socket URL that was requested to check the token, for the first socket that is opened."""
-        self._socket_url, self._socket_url_until = url, self._clock.monotonic() + _SOCKET_URL_LIFE
+        self._socket_url, self._socket_url_until = url, self.clock.monotonic() + _SOCKET_URL_LIFE
 
     def take_socket_url(self) -> str:
         """Return the kept URL once, or an empty string if there is none or it is too old."""
         url, self._socket_url = self._socket_url, ""
-        return url if self._clock.monotonic() < self._socket_url_until else ""
+        return url if self.clock.monotonic() < self._socket_url_until else ""
 
     async def wait_to_read(self) -> None:
         """Wait until the history can be read without delaying reads that a reply waits for."""
         while (wait := self._reads.wait_needed()) > 0:
-            await self._clock.sleep(wait)
+            await self.clock.sleep(wait)
 
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method once and return Slack's answer.
@@ -278,7 +278,7 @@ class SlackClient:
             failure = _unknown(method, type(error).__name__)
             failure.__cause__ = error
         if not (isinstance(failure, ChannelRefused) and (method, failure.code) in _ANSWERS):
-            self._emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
+            self.emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
         raise failure
 
     async def _send(self, method: str, arguments: Mapping[str, object]) -> tuple[Json, Mapping[str, str]]:

@@ -68,7 +68,7 @@ class Request:
 
 
 Found = Arrival | Request | Sentence | None
-"""What is read from a payload: a Sentence explains to the user why the act has no effect."""
+"""The meaning of a payload. A Sentence tells the user why the act has no effect."""
 
 
 def read(reader: EventReader, payload: object) -> Found:

@@ -20,7 +20,6 @@ from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered, Store
 from daemon.core.perception import Place
 from daemon.core.ports import Intake, UnreadPlace
 from daemon.core.ports.arrivals import Acceptance, Source
-from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import CLOCKS_DIFFER_S
 
 _PAUSE: Final = 5.0
@@ -49,8 +48,6 @@ class CatchUp:
         reader: EventReader,
         intake: Intake,
         settings: Settings,
-        clock: Clock,
-        emit: Emit,
         gap: asyncio.Event,
         on_gap: Callable[[], None] = lambda: None,
     ) -> None:
@@ -60,8 +57,6 @@ class CatchUp:
         self._person_rooms = intake.person_rooms
         self._room_ways = intake.room_ways
         self._settings = settings
-        self._clock = clock
-        self._emit = emit
         self._gap = gap
         self._on_gap = on_gap
         self._places = PlaceReader(client, reader, intake)
@@ -73,9 +68,9 @@ class CatchUp:
         """Store the watermark of a new soul at its start: it may be stopped before it has read anything."""
         try:
             if await self._log.watermark(*self._scope) is None:
-                await self._log.advance(*self._scope, as_ts(self._first(self._clock.now_ms() / 1000)))
+                await self._log.advance(*self._scope, as_ts(self._first(self._client.clock.now_ms() / 1000)))
         except StoreError as error:
-            self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
+            self._client.emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
 
     async def run(self) -> None:
         """Fill one gap after the other until cancelled.
@@ -89,12 +84,12 @@ class CatchUp:
                     if not pause:
                         await self.fill(_PATIENCE)
             except _Hindered as hindered:  # another daemon may succeed
-                await self._clock.sleep(hindered.pause)
+                await self._client.clock.sleep(hindered.pause)
             except StoreError as error:
-                self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
-                await self._clock.sleep(_STORE_PAUSE)
+                self._client.emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
+                await self._client.clock.sleep(_STORE_PAUSE)
             else:
-                await set_within(self._gap, self._clock, pause)
+                await set_within(self._gap, self._client.clock, pause)
 
     async def _ask(self) -> None:
         """Store the request for a catch-up if there was a gap. Raises StoreError, and then the request stays open."""
@@ -121,23 +116,23 @@ class CatchUp:
                     self._gap.clear()
                     began = None
                     self._on_gap()
-                    now = self._clock.now_ms() / 1000
+                    now = self._client.clock.now_ms() / 1000
                     await self._begin(now)
                     began = now
                 failing = None
                 if await self._read_all():
                     await self._log.advance(*self._scope, as_ts(began - CLOCKS_DIFFER_S))
-                    self._emit("slack.caught_up", found=self._found, up_to=as_ts(began - CLOCKS_DIFFER_S))
+                    self._client.emit("slack.caught_up", found=self._found, up_to=as_ts(began - CLOCKS_DIFFER_S))
                     return
             except StoreError as error:
-                self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
-                await self._clock.sleep(_STORE_PAUSE)
+                self._client.emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
+                await self._client.clock.sleep(_STORE_PAUSE)
             except ChannelError as error:
-                pause, now = self._pause_after(error), self._clock.monotonic()
+                pause, now = self._pause_after(error), self._client.clock.monotonic()
                 failing = now if failing is None else failing
                 if now + pause - failing > patience:
                     raise _Hindered(pause) from error
-                await self._clock.sleep(pause)
+                await self._client.clock.sleep(pause)
 
     @property
     def _scope(self) -> tuple[str, str]:
@@ -153,7 +148,7 @@ class CatchUp:
         for room in sorted(await self._person_rooms.open_rooms(self._scope[1])):
             if rooms.get(room) is Place.PRIVATE_CHANNEL:  # changed during the gap, without an event
                 await self._person_rooms.make_private(self._scope[1], room)
-        await end_gone_rooms(self._client, self._room_ways, self._scope[1], rooms, self._emit)
+        await end_gone_rooms(self._client, self._room_ways, self._scope[1], rooms, self._client.emit)
         heard, left_out = await self._log.heard_places(
             self._scope[1], int((since - THREADS_ALIVE) * 1000), self._settings.backfill_threads
         )
@@ -165,7 +160,7 @@ class CatchUp:
                 places.append(UnreadPlace(one.channel, one.thread, as_ts(since), heard_ms=one.last_ms))
         known = [one if one.thread else replace(one, heard_ms=last.get(one.channel, one.heard_ms)) for one in places]
         await self._log.add_unread(*self._scope, list({(one.channel, one.thread): one for one in known}.values()))
-        self._emit(
+        self._client.emit(
             "slack.catching_up",
             since=as_ts(since),
             rooms=len(rooms),
@@ -204,7 +199,7 @@ class CatchUp:
 
     async def _read(self, place: UnreadPlace) -> None:
         """Read one place, or a part of it. Raises StoreError, or ChannelError if Slack takes no call of ours now."""
-        began = self._clock.now_ms() / 1000
+        began = self._client.clock.now_ms() / 1000
         try:
             step = await self._places.read(place)
         except NotDelivered as error:
@@ -233,13 +228,15 @@ class CatchUp:
     def _pause_after(self, error: ChannelError) -> float:
         """Return the seconds to wait after a failed call. A refusal, which needs an admin, is logged."""
         if isinstance(error, ChannelRefused):
-            self._emit("slack.beyond_reach", where="everything", reason=error.code, hint=error.hint or _NO_HINT)
+            self._client.emit("slack.beyond_reach", where="everything", reason=error.code, hint=error.hint or _NO_HINT)
             return _REFUSED_PAUSE
         return max(error.retry_after, _PAUSE) if isinstance(error, NotDelivered) else _PAUSE
 
     def _tell_beyond_reach(self, place: UnreadPlace, reason: str, hint: str) -> None:
         named: Mapping[str, Any] = {"name": name} if (name := self._names.get(place.channel)) else {}
-        self._emit("slack.beyond_reach", where=place.channel, thread=place.thread, reason=reason, hint=hint, **named)
+        self._client.emit(
+            "slack.beyond_reach", where=place.channel, thread=place.thread, reason=reason, hint=hint, **named
+        )
 
 
 class _Hindered(Exception):
@@ -267,13 +264,13 @@ class ReadStep:
     resume: str
 
 
+@dataclass(frozen=True, slots=True)
 class PlaceReader:
     """The reader of one channel or thread, with one client for all souls of one workspace."""
 
-    def __init__(self, client: SlackClient, reader: EventReader, intake: Intake) -> None:
-        self._client = client
-        self._reader = reader
-        self._intake = intake
+    client: SlackClient
+    reader: EventReader
+    intake: Intake
 
     async def read(self, place: UnreadPlace) -> ReadStep:
         """Read a place, or the next part of it. Raises NotDelivered, ChannelRefused or StoreError.
@@ -315,9 +312,9 @@ class PlaceReader:
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(PAGES):
-            await self._client.wait_to_read()
+            await self.client.wait_to_read()
             page = await read_page(
-                self._client,
+                self.client,
                 messages_of(place.thread),
                 "messages",
                 dict,
@@ -337,8 +334,8 @@ class PlaceReader:
         return max(map(as_seconds, times)) >= as_seconds(place.since)
 
     async def _known(self, channel: str, messages: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-        identity, timestamps = self._reader.identity, [str(message.get("ts")) for message in messages]
-        log = self._intake.catch_up_log
+        identity, timestamps = self.reader.identity, [str(message.get("ts")) for message in messages]
+        log = self.intake.catch_up_log
         return await log.known_messages(identity.team, channel, timestamps, identity.user)
 
     def _threads(
@@ -357,24 +354,24 @@ class PlaceReader:
         repliers = message.get("reply_users")
         if not isinstance(repliers, list):
             return False
-        ours = {self._reader.identity.user, self._reader.identity.bot}
+        ours = {self.reader.identity.user, self.reader.identity.bot}
         return bool(ours.intersection(repliers)) or int(message.get("reply_users_count") or 0) > len(repliers)
 
     async def _answered_to(self, place: UnreadPlace, messages: Sequence[Mapping[str, Any]]) -> float:
         """Return the time before which the thread is answered by posts that are older than the store."""
         if not place.thread:
             return 0.0
-        team, log = self._reader.identity.team, self._intake.catch_up_log
-        ours = {str(message.get("ts")) for message in messages if self._reader.is_own(message)}
+        team, log = self.reader.identity.team, self.intake.catch_up_log
+        ours = {str(message.get("ts")) for message in messages if self.reader.is_own(message)}
         unknown = ours - await log.known_posts(team, place.channel, place.thread, ours) if ours else ours
         return max(map(as_seconds, unknown), default=0.0)
 
     async def _pass_on(self, channel: str, message: Mapping[str, Any]) -> int:
         payload = self._payload(channel, message)
-        arrival = message_in(self._reader, Payload(payload), Source.BACKFILL)
+        arrival = message_in(self.reader, Payload(payload), Source.BACKFILL)
         if arrival is None:
             return 0
-        return int(await self._intake.accept(arrival) is Acceptance.ACCEPTED)
+        return int(await self.intake.accept(arrival) is Acceptance.ACCEPTED)
 
     async def _pass_on_edit(self, place: UnreadPlace, message: Mapping[str, Any]) -> None:
         edited = message.get("edited")
@@ -383,12 +380,12 @@ class PlaceReader:
             return
         payload = self._payload(place.channel, message)
         change = {"type": "message", "subtype": "message_changed", "channel": place.channel, "message": message}
-        arrival = self._reader.event({**payload, "event": change, "event_id": f"{payload['event_id']}-{stamp}"})
+        arrival = self.reader.event({**payload, "event": change, "event_id": f"{payload['event_id']}-{stamp}"})
         if arrival is not None:
-            await self._intake.accept(arrival)
+            await self.intake.accept(arrival)
 
     def _payload(self, channel: str, message: Mapping[str, Any]) -> dict[str, object]:
-        place = self._reader.places.get(channel, Place.PRIVATE_CHANNEL)
+        place = self.reader.places.get(channel, Place.PRIVATE_CHANNEL)
         event = {**message, "type": "message", "channel": channel, "channel_type": channel_type(place)}
         return {"event": event, "event_id": f"backfill-{channel}-{message.get('ts')}"}
 

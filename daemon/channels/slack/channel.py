@@ -95,25 +95,23 @@ class SlackChannel(Channel):
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None
         self._directory = directory = Directory(self._client, clock)
-        self._own_groups = OwnGroups(self._client, clock, emit)
+        self._own_groups = OwnGroups(self._client)
         self._names = Names(directory, self._own_groups.handles)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
-        self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
+        self._readers = RoomReaders(self._client, directory, self._known_reader)
         self._managers = Managers(self._client, directory, self._gate, self._readers.has_member, settings.approvers)
-        self._sessions = sessions = Sessions(self._client, clock, emit)
+        self._sessions = sessions = Sessions(self._client)
         self._drafts, known = Drafts(clock), self._known_reader
-        self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known, emit)
-        self._status = StatusLine(self._client, clock, emit)
-        self._marks = Acknowledgements(self._client, clock, emit, wanted=settings.slack_acknowledge)
-        self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
-        self._links = LinkReader(self._client, directory, self._readers, clock, emit)
+        self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known)
+        self._status = StatusLine(self._client)
+        self._marks = Acknowledgements(self._client, wanted=settings.slack_acknowledge)
+        self._thread_reader = ThreadReader(self._client, self._gate, self._readers)
+        self._links = LinkReader(self._client, directory, self._readers)
         self._talk = RoomTalk(self._client, self._gate)
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
-        self._answers = PrivateAnswers(
-            self._client, self._words_for, self.standing_of, self._rooms.find_room, clock=clock, emit=emit
-        )
+        self._answers = PrivateAnswers(self._client, self._words_for, self.standing_of, self._rooms.find_room)
 
     async def identify(self) -> SlackIdentity:
         """Return our ids in the workspace. Waits while Slack can't be reached. Raises ConfigError for bad tokens."""
@@ -135,7 +133,7 @@ class SlackChannel(Channel):
             self._thread_reader.forget()
             self._readers.forget_all()
 
-        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit, gap, forget)
+        catch_up = CatchUp(self._client, reader, intake, settings, gap, forget)
         _, app_token = check_tokens(settings)
         sockets = [SocketOptions(number, app_token, self._ping_interval) for number in range(settings.slack_sockets)]
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)
@@ -160,34 +158,14 @@ class SlackChannel(Channel):
 
     def _listener_for(self, reader: EventReader, intake: Intake, on_not_stored: Callable[[], None]) -> Listener:
         manages = partial(self._managers.may_manage, reader.identity)
-        surfaces = Surfaces(
-            self._client,
-            reader,
-            intake,
-            self._answers,
-            manages=manages,
-            words_of=self._words_of,
-            suggested=self._suggested,
-            clock=self._clock,
-        )
-
+        surfaces = Surfaces(self._client, reader, intake, self._answers, manages, self._words_of, self._suggested)
         notes = {
             **dict.fromkeys(GROUPS_CHANGE, self._own_groups.take_note),
             **dict.fromkeys(SETTINGS_END, surfaces.end_settings),
         }
-        return Listener(
-            reader,
-            intake,
-            self._answers,
-            surfaces,
-            self._gate.check_author,
-            manages,
-            self._readers.take_note,
-            notes,
-            self._emit,
-            on_not_stored,
-            self._thread_reader.note,
-        )
+        judge, take_note, note = self._gate.check_author, self._readers.take_note, self._thread_reader.note
+        answers, emit = self._answers, self._emit
+        return Listener(reader, intake, answers, surfaces, judge, take_note, notes, note, on_not_stored, emit)
 
     async def close(self) -> None:
         await self._client.close()

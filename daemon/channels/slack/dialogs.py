@@ -113,7 +113,7 @@ class Dialog:
         values: Mapping[str, str] = MappingProxyType({}),
         **about: str,
     ) -> View:
-        """Return the view. Sections stand `above` the inputs, and `about` comes back with the submission.
+        """Return the view, with sections `above` the inputs. `about` comes back with the submission.
 
         Radio buttons without `choices` are left out.
         """

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
@@ -75,41 +75,31 @@ _ENDED_HINT: Final = (
 Note = Callable[[Payload], Awaitable[None]]
 
 
+@dataclass(slots=True, eq=False)
 class Listener:
     """The reader of envelopes, which passes them to the intake and counts those in progress for a clean stop.
 
     `take_note` gets every payload first, and `notes` those of their kinds. `judge` asks the gate about an author (id,
     channel, place) of an act that no cycle judges. `trouble` is Slack's last report that needs an admin, or empty.
     `on_not_stored` is called after a failed store: Slack redelivers for some minutes only, and a catch-up must follow.
-    `note` is called with each arrival first. `manages` checks that a person may manage a channel, by their ids.
+    `note` is called with each arrival first.
     """
 
-    def __init__(  # noqa: PLR0917  # one of each part it joins
-        self,
-        reader: EventReader,
-        intake: Intake,
-        answers: PrivateAnswers,
-        surfaces: Surfaces,
-        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
-        manages: Callable[[str, str], Awaitable[bool]],
-        take_note: Note,
-        notes: Mapping[str, Note],
-        emit: Emit,
-        on_not_stored: Callable[[], None],
-        note: Callable[[Arrival], None],
-    ) -> None:
-        self._reader = reader
-        self._intake = intake
-        self._answers, self._surfaces = answers, surfaces
-        self._judge, self._manages = judge, manages
-        self._take_note = take_note
-        self._notes = {**notes, **dict.fromkeys(_ENDED, self._take_note_of_end)}
-        self._emit = emit
-        self._unheard = on_not_stored
-        self._note = note
-        self.trouble = ""
-        self._in_progress = 0
-        self._idle = asyncio.Event()
+    reader: EventReader
+    intake: Intake
+    answers: PrivateAnswers
+    surfaces: Surfaces
+    judge: Callable[[str, str, Place], Awaitable[GateDecision]]
+    take_note: Note
+    notes: Mapping[str, Note]
+    note: Callable[[Arrival], None]
+    on_not_stored: Callable[[], None]
+    emit: Emit
+    trouble: str = ""
+    _in_progress: int = 0
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
         self._idle.set()
 
     async def receive(self, body: Mapping[str, Any]) -> BoltResponse:
@@ -117,53 +107,54 @@ class Listener:
 
         A user whose act has no effect is told why. Raises StoreError if the store fails.
         """
-        if not meant_for(self._reader.identity, body):
-            self._emit("slack.not_ours", event_id=str(body.get("event_id") or "")[:_NOTE_LENGTH])
+        if not meant_for(self.reader.identity, body):
+            self.emit("slack.not_ours", event_id=str(body.get("event_id") or "")[:_NOTE_LENGTH])
             return BoltResponse(status=200, body="")
         payload = Payload(body)
         refused = await self._receive(payload)
         if refused and kind_of(payload) == "view_submission":  # the modal stays open with its input
-            return BoltResponse(status=200, body=await self._answers.below_input(refused, payload))
+            return BoltResponse(status=200, body=await self.answers.below_input(refused, payload))
         if refused:
-            self._answers.tell(refused, payload)
+            self.answers.tell(refused, payload)
         return BoltResponse(status=200, body="")
 
     async def _receive(self, payload: Payload) -> Sentence | None:
         with self._told_if_not_stored(payload.text("event_id")):
-            await self._take_note(payload)
-            if (note := self._notes.get(kind_of(payload))) is not None:
+            await self.take_note(payload)
+            if (note := self.notes.get(kind_of(payload))) is not None:
                 await note(payload)
-        arrival = await self._placed(read(self._reader, payload), payload)
+        self._notice_end(payload)
+        arrival = await self._placed(read(self.reader, payload), payload)
         if isinstance(arrival, Request):
-            self._surfaces.grant(arrival, payload)
+            self.surfaces.grant(arrival, payload)
             return None
         if arrival is None or isinstance(arrival, Sentence):
             return arrival
         judges = isinstance(arrival, Feedback | Complaint | Stop | Withdrawal)
-        presses = isinstance(arrival, Decision | PickedAnswer | WhyAsked) and self._reader.is_from_elsewhere(payload)
+        presses = isinstance(arrival, Decision | PickedAnswer | WhyAsked) and self.reader.is_from_elsewhere(payload)
         if (judges or presses) and not await self._is_admitted(arrival):
             return None
         if isinstance(arrival, NewMessage) and means_stop(arrival.perception.content):
             arrival = replace(arrival, stops=await self._is_admitted(_stop_of(arrival)))
         acceptance = await self._accept(arrival)
-        self._surfaces.answer(arrival, acceptance, payload)
+        self.surfaces.answer(arrival, acceptance, payload)
         void = _IGNORED.get(type(arrival), "") if acceptance is Acceptance.IGNORED else ""
         return Sentence(void) if void else None
 
     async def _accept(self, arrival: Arrival) -> Acceptance:
-        self._note(arrival)
+        self.note(arrival)
         self._in_progress += 1
         self._idle.clear()
         try:
             with self._told_if_not_stored(arrival.event_id):
-                acceptance = await self._intake.accept(arrival)
+                acceptance = await self.intake.accept(arrival)
         finally:
             self._in_progress -= 1
             if not self._in_progress:
                 self._idle.set()
-        self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
+        self.emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
         if acceptance is Acceptance.DUPLICATE:
-            self._emit("slack.duplicate", event_id=arrival.event_id)
+            self.emit("slack.duplicate", event_id=arrival.event_id)
         return acceptance
 
     @contextmanager
@@ -171,8 +162,8 @@ class Listener:
         try:
             yield
         except StoreError as error:
-            self._emit("slack.store_failed", event_id=event_id, reason=error.message, hint=error.hint)
-            self._unheard()
+            self.emit("slack.store_failed", event_id=event_id, reason=error.message, hint=error.hint)
+            self.on_not_stored()
             raise
 
     async def idle(self) -> None:
@@ -182,42 +173,42 @@ class Listener:
         """Return the gate's decision on the author of an act that no cycle judges. False without a timely decision."""
         if not isinstance(arrival, UserAct):
             return True
-        place = self._reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
+        place = self.reader.places.get(arrival.channel, Place.PRIVATE_CHANNEL)
         place = Place.DM if arrival.channel.startswith("D") else place
         try:
             async with asyncio.timeout(_GATE_TIMEOUT):
-                decision = await self._judge(arrival.author, arrival.channel, place)
+                decision = await self.judge(arrival.author, arrival.channel, place)
         except (ChannelError, TimeoutError) as error:
-            self._emit(f"slack.{_REFUSED[type(arrival)]}", event_id=arrival.event_id, reason=str(error) or _TOO_LONG)
+            self.emit(f"slack.{_REFUSED[type(arrival)]}", event_id=arrival.event_id, reason=str(error) or _TOO_LONG)
             return False
         if not decision.admitted:
-            self._emit(f"slack.{_REFUSED[type(arrival)]}", event_id=arrival.event_id, reason=decision.reason)
+            self.emit(f"slack.{_REFUSED[type(arrival)]}", event_id=arrival.event_id, reason=decision.reason)
         return decision.admitted
 
     async def _placed(self, found: Found, payload: Payload) -> Found:
         """Return an arrival with the place of its answer, or the sentence for a refused user."""
         if isinstance(found, AskedAbout | TypedCommand) and not found.channel:
-            return await self._answers.placed(found, payload)
+            return await self.answers.placed(found, payload)
         return await self._of_manager(found) if isinstance(found, RoomWaySent) else found
 
     async def _of_manager(self, sent: RoomWaySent) -> RoomWaySent | Sentence:
         """Return the settings if the user may set them now, or the sentence of the refusal."""
         try:
             async with asyncio.timeout(_GATE_TIMEOUT):
-                if await self._manages(sent.author, sent.channel):
+                if await self.surfaces.manages(sent.author, sent.channel):
                     return sent
             reason, said = "they don't manage the channel", Sentence("room_not_yours")
         except (ChannelError, TimeoutError) as error:
             reason, said = str(error) or _TOO_LONG, Sentence("command_later")
-        self._emit("slack.way_refused", event_id=sent.event_id, reason=reason)
+        self.emit("slack.way_refused", event_id=sent.event_id, reason=reason)
         return said
 
-    async def _take_note_of_end(self, payload: Payload) -> None:
-        """Tell the admin that Slack ends the app."""
-        kind, tokens = payload.event.text("type"), payload.event.part("tokens")
-        if kind != "tokens_revoked" or self._reader.identity.user in str(tokens.data):
+    def _notice_end(self, payload: Payload) -> None:
+        """Tell the admin if Slack ends the app."""
+        kind, tokens = kind_of(payload), payload.event.part("tokens")
+        if kind in _ENDED and (kind != "tokens_revoked" or self.reader.identity.user in str(tokens.data)):
             self.trouble = _ENDED[kind]
-            self._emit("slack.revoked", reason=self.trouble, hint=_ENDED_HINT)
+            self.emit("slack.revoked", reason=self.trouble, hint=_ENDED_HINT)
 
 
 def _stop_of(message: NewMessage) -> Stop:

@@ -23,7 +23,7 @@ _NAMED: Final = ("enterprise", "team", "user", "channel")
 class Payload:
     """A payload, or an object inside one. A field that is missing or of another type is empty.
 
-    An id or ts of another form is empty too, so that it can be part of a key.
+    An id or ts of another form is empty too, since it may become part of a key.
     """
 
     data: Mapping[str, Any]

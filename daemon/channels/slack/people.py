@@ -208,7 +208,7 @@ class Directory:
 
     async def _fetch_user(self, id_: str) -> SlackUser | None:
         record = (await self._ask("users.info", user=id_, include_locale=True)).part("user")
-        return _user(record.data) if record.text("id") == id_ else None
+        return _user(record.data) if record and record.text("id") == id_ else None
 
     async def _fetch_room(self, channel: str) -> SlackRoom | None:
         record = (await self._ask("conversations.info", channel=channel, include_num_members=True)).part("channel")
@@ -359,12 +359,10 @@ GROUPS_CHANGE: Final = ("subteam_created", "subteam_updated", "subteam_members_c
 class OwnGroups:
     """The user groups. `ids` hold the soul, `handles` are those of all groups by id; empty without the scope."""
 
-    def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
+    def __init__(self, client: SlackClient) -> None:
         self.ids = set[str]()
         self.handles = dict[str, str]()
         self._client = client
-        self._clock = clock
-        self._emit = emit
         self._changed = asyncio.Event()
         self._trouble = ""
 
@@ -375,7 +373,7 @@ class OwnGroups:
     async def keep(self, user: str) -> None:
         """Read the groups again after changes and periodically, until cancelled."""
         while True:
-            await set_within(self._changed, self._clock, _EVERY_S)
+            await set_within(self._changed, self._client.clock, _EVERY_S)
             self._changed.clear()
             await self.read(user)
 
@@ -386,7 +384,7 @@ class OwnGroups:
         except ChannelError as error:
             if error.message != self._trouble:  # a missing scope is logged once
                 self._trouble = error.message
-                self._emit("slack.groups_unknown", reason=error.message, hint=error.hint)
+                self._client.emit("slack.groups_unknown", reason=error.message, hint=error.hint)
             return
         self._trouble = ""
         groups = Payload(answer).parts("usergroups")
@@ -397,4 +395,4 @@ class OwnGroups:
         if held != self.ids:
             self.ids.clear()
             self.ids.update(held)
-            self._emit("slack.own_groups", groups=len(held))
+            self._client.emit("slack.own_groups", groups=len(held))

@@ -15,7 +15,7 @@ from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, 
 from daemon.core.lru import Lru
 from daemon.core.ports.arrivals import AskedAbout, TypedCommand
 from daemon.core.ports.channel import Room
-from daemon.core.ports.services import Clock, Emit, GateDecision
+from daemon.core.ports.services import GateDecision
 from daemon.core.sentences import Sentence, Words
 from daemon.core.settings_place import HomeItem, HomeSection
 
@@ -44,15 +44,11 @@ class PrivateAnswers:
         words_for: Callable[[str, str], Awaitable[Words]],
         standing_of: Callable[[str], Awaitable[GateDecision]],
         find_room: Callable[[str], Awaitable[Room]],
-        *,
-        clock: Clock,
-        emit: Emit,
     ) -> None:
         self._client = client
-        self._emit = emit
         self._find_room = find_room
         self.words_for, self.standing_of = words_for, standing_of
-        self._addresses = Lru[str, str](_ADDRESSES, _ADDRESS_LIVES, clock.monotonic)
+        self._addresses = Lru[str, str](_ADDRESSES, _ADDRESS_LIVES, client.clock.monotonic)
         self._rooms = Lru[str, Room](_ROOMS)
         self._waiting: asyncio.Queue[Work] = asyncio.Queue()
         self._at_work = set[asyncio.Task[None]]()
@@ -62,7 +58,7 @@ class PrivateAnswers:
         if self._waiting.qsize() + len(self._at_work) < _MOST:
             self._waiting.put_nowait(work)
         else:
-            self._emit("slack.interaction_left", reason="too many wait")
+            self._client.emit("slack.interaction_left", reason="too many wait")
 
     async def run(self) -> None:
         """Run the queued work until cancelled."""
@@ -76,7 +72,7 @@ class PrivateAnswers:
         try:
             await work()
         except (ChannelError, StoreError) as error:
-            self._emit("slack.interaction_left", reason=error.message)
+            self._client.emit("slack.interaction_left", reason=error.message)
 
     def tell(self, sentence: Sentence, payload: Payload) -> None:
         """Queue a sentence for the user of a payload. Returns at once."""
@@ -150,7 +146,7 @@ class PrivateAnswers:
                 if (room := self._rooms.get(act.author)) is None:  # a DM never changes
                     room = self._rooms[act.author] = await self._find_room(act.author)
         except (ChannelError, TimeoutError) as error:
-            self._emit("slack.command_failed", reason=str(error) or "it took too long")
+            self._client.emit("slack.command_failed", reason=str(error) or "it took too long")
             return Sentence("command_refused" if isinstance(error, ChannelRefused) else "command_later")
         if kind_of(payload) == COMMAND and (url := payload.text("response_url")):
             self._addresses[act.event_id] = url
@@ -168,7 +164,7 @@ class PrivateAnswers:
         except DeliveryUncertain:
             return True
         except ChannelError as error:
-            self._emit("slack.command_unanswered", reason=error.message)
+            self._client.emit("slack.command_unanswered", reason=error.message)
             return False
         return True
 

@@ -14,7 +14,6 @@ from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.lru import Lru
 from daemon.core.perception import Audience, AudienceKind, Origin, Perception, Place, Readers, may_quote
 from daemon.core.ports import PersonRooms, RoomNews
-from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import zone_of
 
 MOST_MEMBERS: Final = 1_000
@@ -41,20 +40,17 @@ class RoomReaders:
         self,
         client: SlackClient,
         directory: Directory,
-        clock: Clock,
-        emit: Emit,
         reader: Callable[[], EventReader | None],
     ) -> None:
         self._client = client
         self._directory = directory
-        self._emit = emit
         self._reader = reader
-        self._members = TimedCache(self._fetch_members, clock, size=_ROOMS)
+        self._members = TimedCache(self._fetch_members, client.clock, size=_ROOMS)
         self._spoken = Lru[tuple[str, str], None](_THREADS)
         self._heard = 0
-        self._private = PrivateRooms(client, clock, emit, reader)
+        self._private = PrivateRooms(client, reader)
         self._news: RoomNews | None = None
-        self._movers = TimezoneSync(directory, clock, emit, self._team, self._tell)
+        self._movers = TimezoneSync(directory, client.clock, client.emit, self._team, self._tell)
 
     def share(self, news: RoomNews, person_rooms: PersonRooms) -> None:
         self._news, self._private.store = news, person_rooms
@@ -77,7 +73,7 @@ class RoomReaders:
         try:
             only = only and await self._are_members(reader, room, perception)
         except NotDelivered as error:
-            self._emit("slack.readers_unknown", channel=room.id, reason=error.message)
+            self._client.emit("slack.readers_unknown", channel=room.id, reason=error.message)
             return Readers(audience, members_only=False, unproven=True)
         if only and room.place is Place.DM and perception.author not in {reader.identity.user, reader.identity.bot}:
             known = await self._private.of(perception.author, where.soul)
@@ -243,6 +239,6 @@ class RoomReaders:
                 channel=channel,
             )
         except ChannelRefused as error:
-            self._emit("slack.readers_unknown", channel=channel, reason=error.message)
+            self._client.emit("slack.readers_unknown", channel=channel, reason=error.message)
             return None
         return tuple(listed) if whole else None

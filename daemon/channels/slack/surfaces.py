@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from daemon.channels.slack.api import SlackClient
-from daemon.channels.slack.arrivals import FEEDBACK_ACTION, SETS_UP, SUGGESTS, Request
+from daemon.channels.slack.arrivals import FEEDBACK_ACTION, SETS_UP, Request
 from daemon.channels.slack.dialogs import (
     ASK_WHERE,
     ASKS,
@@ -32,7 +33,6 @@ from daemon.core.phrase_words import Suggestion, with_reminder
 from daemon.core.phrases import ASK_SHORTCUT, Command, typed
 from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import Acceptance, Arrival, Complaint, Feedback, TypedCommand
-from daemon.core.ports.services import Clock
 from daemon.core.sentences import Sentence, Words
 from daemon.core.text import shortened
 from daemon.core.timetable import minute_in
@@ -46,6 +46,7 @@ _STAYS: Final = 3_600.0  # seconds until the same prompts are set again
 _MOST: Final = 2_000  # users whose last prompts are kept, and events
 
 
+@dataclass(slots=True, eq=False)
 class Surfaces:
     """The surfaces of the souls of one `reader`. All work is done in the background.
 
@@ -53,47 +54,43 @@ class Surfaces:
     the suggested prompts, both by soul and language tag.
     """
 
-    def __init__(
-        self,
-        client: SlackClient,
-        reader: EventReader,
-        intake: Intake,
-        answers: PrivateAnswers,
-        *,
-        manages: Callable[[str, str], Awaitable[bool]],
-        words_of: Callable[[str, str], Words],
-        suggested: Callable[[str, str], Sequence[Suggestion]],
-        clock: Clock,
-    ) -> None:
-        self._client, self._reader, self._intake, self._answers = client, reader, intake, answers
-        self._manages, self._words_of, self._suggested = manages, words_of, suggested
-        self._shown = Lru[str, tuple[Suggestion, ...]](_MOST, _STAYS, clock.monotonic)
-        self._seen = Lru[str, None](_MOST)
-        self._modals = {
-            ASK_SHORTCUT: (ASKS, self._question),
-            CORRECTS: (CORRECTING, self._correction),
-            SETS_UP: (SETTING_UP, self._settings),
-        }
+    client: SlackClient
+    reader: EventReader
+    intake: Intake
+    answers: PrivateAnswers
+    manages: Callable[[str, str], Awaitable[bool]]
+    words_of: Callable[[str, str], Words]
+    suggested: Callable[[str, str], Sequence[Suggestion]]
+    _shown: Lru[str, tuple[Suggestion, ...]] = field(init=False)
+    _seen: Lru[str, None] = field(default_factory=lambda: Lru(_MOST))
+
+    def __post_init__(self) -> None:
+        self._shown = Lru(_MOST, _STAYS, self.client.clock.monotonic)
 
     async def end_settings(self, payload: Payload) -> None:
         """End the settings of a channel that was archived or deleted. Raises StoreError."""
         if channel := payload.event.text("channel"):
-            await self._intake.room_ways.end(self._reader.identity.team, channel)
+            await self.intake.room_ways.end(self.reader.identity.team, channel)
 
     def grant(self, request: Request, payload: Payload) -> None:
         """Show what a user requests. An event that comes twice counts once."""
-        if request.kind != SUGGESTS:
-            dialog, make = self._modals[request.kind]
-            self._answers.open(dialog, payload, partial(make, request, payload), "command_later")
+        modals = {
+            ASK_SHORTCUT: (ASKS, self._question),
+            CORRECTS: (CORRECTING, self._correction),
+            SETS_UP: (SETTING_UP, self._settings),
+        }
+        if request.kind in modals:
+            dialog, make = modals[request.kind]
+            self.answers.open(dialog, payload, partial(make, request, payload), "command_later")
             return
-        event_id, scopes = payload.text("event_id")[:64], self._reader.identity.scopes
+        event_id, scopes = payload.text("event_id")[:64], self.reader.identity.scopes
         if event_id not in self._seen and (not scopes or AGENT_SCOPE in scopes):
             self._seen[event_id] = None
-            self._answers.later(partial(self._suggest, request.author, request.about))
+            self.answers.later(partial(self._suggest, request.author, request.about))
 
     async def _question(self, request: Request, payload: Payload) -> View:
         message, channel = payload.part("message"), payload.channel
-        words, place = await self._answers.words_for(channel, request.author), self._reader.places.get(channel)
+        words, place = await self.answers.words_for(channel, request.author), self.reader.places.get(channel)
         quote = self._quote(payload, message)
         keys = (IN_PRIVATE, IN_THREAD) if place is not None and place is not Place.DM else ()
         return ASKS.view(
@@ -114,23 +111,23 @@ class Surfaces:
             "author_name": message.text("username"),
             "channel_id": payload.channel,
             "channel_name": "" if name in _UNNAMED else name,
-            "text": self._reader.text_of(message),
+            "text": self.reader.text_of(message),
         }
-        quote = quoted(Payload({"attachments": [shared]}), self._reader.identity.user, alert=False)
+        quote = quoted(Payload({"attachments": [shared]}), self.reader.identity.user, alert=False)
         quote = shortened(quote, _QUOTE)
         while len(json.dumps(quote)) > _METADATA:
             quote = shortened(quote, len(quote) * 3 // 4)
         return quote
 
     async def _correction(self, request: Request, _: Payload) -> View:
-        return CORRECTING.view(await self._answers.words_for("", request.author), fact=request.about)
+        return CORRECTING.view(await self.answers.words_for("", request.author), fact=request.about)
 
     async def _settings(self, request: Request, payload: Payload) -> View | Sentence:
         channel, person = request.about, request.author
-        if not await self._manages(person, channel):
+        if not await self.manages(person, channel):
             return Sentence("room_not_yours")
-        way = await self._intake.room_ways.of(self._reader.identity.team, channel)
-        words, souls = await self._answers.words_for(channel, person), self._reader.souls
+        way = await self.intake.room_ways.of(self.reader.identity.team, channel)
+        words, souls = await self.answers.words_for(channel, person), self.reader.souls
         return settings_view(words, way, souls, channel=channel, names_channel=payload.is_at_home)
 
     def answer(self, arrival: Arrival, acceptance: Acceptance, payload: Payload) -> None:
@@ -139,46 +136,46 @@ class Surfaces:
             return
         match arrival:
             case Complaint():
-                self._answers.later(partial(self._thank, arrival, "feedback_kept"))
+                self.answers.later(partial(self._thank, arrival, "feedback_kept"))
             case Feedback(how="reaction"):
-                self._answers.later(partial(self._thank, arrival, "feedback_thanks"))
+                self.answers.later(partial(self._thank, arrival, "feedback_thanks"))
             case Feedback(value="good"):
-                self._answers.tell(Sentence("feedback_thanks"), payload)
+                self.answers.tell(Sentence("feedback_thanks"), payload)
             case Feedback():
-                self._answers.open(COMPLAINS, payload, partial(self._complaint, arrival), "feedback_sorry")
+                self.answers.open(COMPLAINS, payload, partial(self._complaint, arrival), "feedback_sorry")
             case TypedCommand(home="") if typed(arrival.words).command is Command.CHANNEL:
                 self.grant(Request(SETS_UP, arrival.author, arrival.asked_in), payload)
 
     async def _complaint(self, feedback: Feedback) -> View | Sentence:
         """Return the modal that asks what was wrong, or thanks for a user who was asked before."""
-        if not await self._intake.may_ask_why(feedback):
+        if not await self.intake.may_ask_why(feedback):
             return Sentence("feedback_sorry")
-        words = await self._answers.words_for(feedback.channel, feedback.author)
+        words = await self.answers.words_for(feedback.channel, feedback.author)
         return COMPLAINS.view(words, channel=feedback.channel, ts=feedback.ts)
 
     async def _thank(self, act: Complaint | Feedback, key: str) -> None:
-        words = await self._answers.words_for(act.channel, act.author)
+        words = await self.answers.words_for(act.channel, act.author)
         said, more = words.say(key), dict[str, Any]()
         if isinstance(act, Feedback) and act.value == "bad":
             label = plain_text(words.say("feedback_title"))
             button = {"type": "button", "action_id": FEEDBACK_ACTION, "value": f"bad:{act.ts}", "text": label}
             more = {"blocks": [section(said), {"type": "actions", "elements": [button]}]}
-        await self._answers.whisper(act.channel, act.author, said, **more)
+        await self.answers.whisper(act.channel, act.author, said, **more)
 
     async def _suggest(self, person: str, room: str) -> None:
         """Set the suggested prompts of a DM: the soul's own and the user's next reminder, in the user's language.
 
         The same prompts are not set again within an hour. Raises ChannelError, StoreError.
         """
-        decision, soul = await self._answers.standing_of(person), self._reader.soul
+        decision, soul = await self.answers.standing_of(person), self.reader.soul
         if not decision.admitted:
             return
-        due_ms = await self._intake.next_reminder_ms(soul, self._reader.identity.team, person)
+        due_ms = await self.intake.next_reminder_ms(soul, self.reader.identity.team, person)
         when = minute_in(due_ms, decision.zone) if due_ms is not None else ""
-        words, own = self._words_of(soul, decision.language), self._suggested(soul, decision.language)
+        words, own = self.words_of(soul, decision.language), self.suggested(soul, decision.language)
         prompts = with_reminder(own, words, when)
         if self._shown.get(person) == prompts:
             return
         listed = [{"title": one.title, "message": one.message} for one in prompts]
-        await self._client.call("assistant.threads.setSuggestedPrompts", channel_id=room, prompts=listed)
+        await self.client.call("assistant.threads.setSuggestedPrompts", channel_id=room, prompts=listed)
         self._shown[person] = prompts
