@@ -148,7 +148,7 @@ class _Gap:
         )
 
     async def _catch_up(self) -> None:
-        catch_up = CatchUp(self.client, self._reader, self._inbox, self._settings, self._clock, self._emit, Event())
+        catch_up = CatchUp(self.client, self._reader, self._inbox, self._settings, Event())
         await catch_up.fill()
 
     def _new_room(self, number: int) -> WorkspaceChannel:

@@ -5,7 +5,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
-from daemon.channels.slack.home_acts import ASK, COMPLAINT, CORRECT, ROOM
+from daemon.channels.slack.dialogs import ASK, COMPLAINT, CORRECT, ROOM
 from daemon.core.phrases import ASK_SHORTCUT, WHY_SHORTCUT
 from daemon.local_slack.model import Json
 from daemon.local_slack.sockets import Deliveries

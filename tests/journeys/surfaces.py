@@ -1,6 +1,6 @@
 """What a person does besides writing messages, and sees there: the slash command and the home tab."""
 
-from daemon.channels.slack.event_reader import HOME_ACTION
+from daemon.channels.slack.dialogs import HOME_ACTION
 from daemon.local_slack.model import Json
 from tests.journeys.house import House, said
 

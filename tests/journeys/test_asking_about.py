@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from daemon.channels.slack.home_acts import ASK, ASK_WHERE, IN_THREAD
+from daemon.channels.slack.dialogs import ASK, ASK_WHERE, IN_THREAD
 from daemon.core.phrases import ASK_SHORTCUT
 from daemon.local_slack.model import Json
 from tests.given import tagged

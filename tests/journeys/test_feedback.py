@@ -2,7 +2,7 @@
 
 import json
 
-from daemon.channels.slack.home_acts import COMPLAINT
+from daemon.channels.slack.dialogs import COMPLAINT
 from daemon.local_slack.model import Json
 from tests.journeys.house import House
 from tests.journeys.surfaces import dialog

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from daemon.channels.slack.home_acts import COMPLAINT
+from daemon.channels.slack.dialogs import COMPLAINT
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.local_slack.model import Json
 from daemon.memory.retrieval.lanes import Floor

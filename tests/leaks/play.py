@@ -13,6 +13,7 @@ from typing import cast
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.people import Directory
 from daemon.channels.slack.readers import RoomReaders
 from daemon.channels.slack.refusals import SlackIdentity
@@ -26,7 +27,7 @@ from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.person_rooms import PersonRoomsStore, RoomNewsStore, require_no_narrowing, require_rooms
 from daemon.memory.records import Speaks, Turn, Worker
 from tests import template
-from tests.fakes import Events, FakeClock
+from tests.fakes import FakeClock
 from tests.leaks.arms import SOUL, Arm, AskedThere, Home, SaidThere
 from tests.leaks.every_arm import ARMS
 from tests.leaks.ground import USUAL, Change, Ground, Kind, Probe, Remark, Turned
@@ -114,11 +115,11 @@ class _World:
         self.deaf = False
         self.arm: Arm
         self._ground, self._database, self._clock = ground, database, clock
-        self._slack = SlackOf(ground)
+        self._slack = SlackOf(ground, clock)
         client = cast("SlackClient", self._slack)
         self._reader = EventReader(SOUL, SlackIdentity(TEAM, SOUL_USER, "B0SOUL"), places=KnownPlaces(clock))
         self._rooms = PersonRoomsStore(database, clock)
-        self._readers = RoomReaders(client, Directory(client, clock), clock, Events(), lambda: self._reader)
+        self._readers = RoomReaders(client, Directory(client, clock), lambda: self._reader)
         self._readers.share(RoomNewsStore(database, clock), self._rooms)
         self._number = 0
 
@@ -143,7 +144,7 @@ class _World:
             return
         self._ground.apply(turned)
         if not self.deaf:
-            await self._readers.take_note({"event": self._slack.event(turned)})
+            await self._readers.take_note(Payload({"event": self._slack.event(turned)}))
 
     async def _say(self, saying: Remark) -> None:
         perception = self._perception(saying.person, saying.room, self.arm.says(saying))

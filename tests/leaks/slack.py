@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.fakes import Events, FakeClock
 from tests.leaks.ground import Change, Ground, Kind, Room, Turned
 
 TEAM, SOUL_USER = "T0LOCAL", "U0SOUL"
@@ -10,8 +11,8 @@ TEAM, SOUL_USER = "T0LOCAL", "U0SOUL"
 class SlackOf:
     """Answers as Slack would, by what is true now; stands in for `SlackClient`."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, ground: Ground, clock: FakeClock) -> None:
+        self._ground, self.clock, self.emit = ground, clock, Events()
 
     async def call(self, method: str, **arguments: object) -> dict[str, Any]:
         """The answer to a read; lists fit on one page."""

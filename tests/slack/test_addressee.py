@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from daemon.channels.slack.payloads import is_well_formed, meant_for
+from daemon.channels.slack.payload import is_well_formed, meant_for
 from tests.slack.parts import OURS
 
 IDENTITY = replace(OURS, app="A1", enterprise="E1")

@@ -2,11 +2,13 @@
 
 import pytest
 
+from daemon.channels.slack.arrivals import read
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.event_reader import EventReader
 from daemon.channels.slack.splitting import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports.arrivals import Decision
+from daemon.core.sentences import Sentence
 from tests.fakes import Events
 from tests.given import post
 from tests.slack.parts import NO, OURS, TS, YES, Control, draft, press
@@ -59,9 +61,9 @@ def test_foreign_buttons_and_presses_from_other_workspaces_are_no_decisions() ->
         press(channel={"id": "C/1"}),
         press(actions="none"),
     ):
-        assert EventReader("minoan", OURS).action(payload) is None, payload
-    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
-    found = EventReader("minoan", OURS, members=frozenset({"U1"})).action(press())
+        assert read(EventReader("minoan", OURS), payload) is None, payload
+    assert read(EventReader("minoan", OURS, members=frozenset({"U2"})), press()) == Sentence("press_void")
+    found = read(EventReader("minoan", OURS, members=frozenset({"U1"})), press())
     where = ("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1")
     assert found == Decision(*where, "a-1", approves=True, answer="approve")
 

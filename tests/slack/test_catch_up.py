@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from daemon.channels.slack.api import SlackClient
-from daemon.channels.slack.catch_up import CatchUp
+from daemon.channels.slack.catch_up import PAGES, CatchUp
 from daemon.channels.slack.event_reader import EventReader
 from daemon.channels.slack.installation import fetch_identity
-from daemon.channels.slack.payloads import PAGES
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.perception import AudienceKind
@@ -43,7 +42,7 @@ class Catching:
         settings, clock = self._settings.model_copy(update=changes), clock or SystemClock()
         client = SlackClient(settings, clock, self.events)
         self._clients.append(client)
-        return CatchUp(client, self.reader, self.intake, settings, clock, self.events, gap or asyncio.Event())
+        return CatchUp(client, self.reader, self.intake, settings, gap or asyncio.Event())
 
     def found(self) -> list[str]:
         """The words of the new messages, in order of their arrival."""

@@ -1,20 +1,18 @@
 """Thumbs, stops, dialogs and the shortcut: read from users of our workspace alone, also from hostile payloads."""
 
 import json
-from functools import partial
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.dialogs import complaint_dialog
+from daemon.channels.slack.arrivals import read
+from daemon.channels.slack.dialogs import COMPLAINS, COMPLAINT
 from daemon.channels.slack.event_reader import EventReader
-from daemon.channels.slack.home_acts import COMPLAINT, dialog_sent
 from daemon.channels.slack.installation import manifest
-from daemon.channels.slack.payloads import says_stop, session_stopped, taken_back, thumb_given
 from daemon.core.phrases import WHY_SHORTCUT
-from daemon.core.ports.arrivals import Complaint, Edit, Feedback, NewMessage, Source, Stop, WhyAsked, Withdrawal
-from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.ports.arrivals import Complaint, Deletion, Edit, Feedback, Stop, UserAct, WhyAsked, Withdrawal
+from daemon.core.sentences import HOUSE_WORDS, Sentence, Words
 from daemon.local_slack.web_api.views import fault_of
 from tests.slack.conftest import Wire
 from tests.slack.hostile import ANYTHING
@@ -31,12 +29,12 @@ def reacted(**changes: object) -> dict[str, Any]:
 
 def test_a_thumb_at_a_post_of_ours_is_feedback() -> None:
     given = Feedback("Ev1", "minoan", "T1", "C1", TS, "U1", "bad", how="reaction")
-    assert thumb_given(READER, reacted()) == given
-    removed = thumb_given(READER, reacted(type="reaction_removed", reaction="thumbsup::skin-tone-3"))
-    assert removed is not None
+    assert read(READER, reacted()) == given
+    removed = read(READER, reacted(type="reaction_removed", reaction="thumbsup::skin-tone-3"))
+    assert isinstance(removed, Feedback)
     assert (removed.value, removed.taken_back) == ("good", True)
     for changes in (
-        {"reaction": "x"},
+        {"reaction": "eyes"},
         {"reaction": None},
         {"item_user": "U2"},
         {"user": OURS.user},
@@ -47,16 +45,15 @@ def test_a_thumb_at_a_post_of_ours_is_feedback() -> None:
         {"item": "C1"},
         {"type": "message"},
     ):
-        assert thumb_given(READER, reacted(**changes)) is None, changes
+        assert read(READER, reacted(**changes)) is None, changes
 
 
 def test_a_cross_at_a_post_of_ours_takes_it_back() -> None:
-    assert taken_back(READER, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1")
+    assert read(READER, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1")
     trusted = EventReader("minoan", OURS, approvers=("U1",))
-    assert taken_back(trusted, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1", True)
+    assert read(trusted, reacted(reaction="x")) == Withdrawal("Ev1", "minoan", "T1", "C1", TS, "U1", True)
     for other in ({"type": "reaction_removed"}, {"item_user": "U2"}, {"user": OURS.user}, {"user_team": "T9"}):
-        assert taken_back(READER, reacted(reaction="x", **other)) is None
-    assert taken_back(READER, reacted(reaction="+1")) is None
+        assert read(READER, reacted(reaction="x", **other)) is None
 
 
 def pressed(**changes: object) -> dict[str, Any]:
@@ -66,7 +63,7 @@ def pressed(**changes: object) -> dict[str, Any]:
 
 
 def test_a_press_is_a_stop_of_its_thread_unless_it_is_foreign_or_broken() -> None:
-    assert session_stopped(READER, pressed()) == Stop("Ev1", "minoan", "T1", "D1", TS, "U1")
+    assert read(READER, pressed()) == Stop("Ev1", "minoan", "T1", "D1", TS, "U1")
     for changes in (
         {"type": "app_home_opened"},
         {"user": "U/1"},
@@ -77,20 +74,8 @@ def test_a_press_is_a_stop_of_its_thread_unless_it_is_foreign_or_broken() -> Non
         {"thread_ts": "now"},
         {"thread_ts": None},
     ):
-        assert session_stopped(READER, pressed(**changes)) is None, changes
-    assert session_stopped(EventReader("minoan", OURS, members=frozenset({"U2"})), pressed()) is None, "not listed"
-
-
-def test_the_word_stops_alone_and_live() -> None:
-    for text, stops in (("stop", True), ("Stop!", True), ("the press stops at five, I think", False), ("", False)):
-        event = {"type": "message", "channel_type": "im", "user": "U1", "channel": "D1", "ts": TS, "text": text}
-        message = READER.event({"event": event, "event_id": "Ev1"})
-        assert isinstance(message, NewMessage), text
-        assert says_stop(message) is stops, text
-        late = READER.event({"event": event, "event_id": "Ev1"}, Source.BACKFILL)
-        assert isinstance(late, NewMessage), text
-        assert not says_stop(late), "what is read from history stops nothing of now"
-        assert not says_stop(Edit("Ev1", "minoan", "T1", "D1", TS, "stop")), text
+        assert read(READER, pressed(**changes)) is None, changes
+    assert read(EventReader("minoan", OURS, members=frozenset({"U2"})), pressed()) is None, "not listed"
 
 
 def view(**changes: object) -> dict[str, Any]:
@@ -110,7 +95,7 @@ def sent(**changes: object) -> dict[str, Any]:
 
 def test_a_complaint_is_read_and_has_the_same_id_when_it_is_sent_twice() -> None:
     complaint = Complaint("dialog:V1:U1", "minoan", "T1", "C1", TS, "U1", "It was 1971.")
-    assert dialog_sent(READER, sent()) == complaint == dialog_sent(READER, sent())
+    assert read(READER, sent()) == complaint == read(READER, sent())
     for changes in (
         {"user": {"id": "U1", "team_id": "T9"}},
         {"user": {"id": "U1"}, "team": {"id": "T9"}},
@@ -125,14 +110,14 @@ def test_a_complaint_is_read_and_has_the_same_id_when_it_is_sent_twice() -> None
         {"view": view(state={})},
         {"view": None},
     ):
-        assert dialog_sent(READER, sent(**changes)) is None, changes
-    assert dialog_sent(EventReader("minoan", OURS, members=frozenset({"U2"})), sent()) is None, "who is not listed"
+        assert read(READER, sent(**changes)) is None, changes
+    assert read(EventReader("minoan", OURS, members=frozenset({"U2"})), sent()) is None, "who is not listed"
 
 
 def test_the_dialog_keeps_slacks_sizes_in_any_words() -> None:
     long = Words(dict.fromkeys(("feedback_title", "feedback_send", "feedback_close"), "x" * 60))
     for words in (HOUSE_WORDS, long):
-        assert fault_of(complaint_dialog(words, "C1", TS)) == ""
+        assert fault_of(COMPLAINS.view(words, channel="C1", ts=TS)) == ""
 
 
 def used(**changes: object) -> dict[str, Any]:
@@ -146,9 +131,9 @@ def used(**changes: object) -> dict[str, Any]:
 
 def test_the_shortcut_is_read_once_for_each_use() -> None:
     asked = WhyAsked(f"why:C1:{TS}:U1:9.1", "minoan", "T1", "C1", TS, "U1")
-    assert READER.shortcut(used()) == asked
-    again = READER.shortcut(used(action_ts="9.2"))
-    assert again is not None
+    assert read(READER, used()) == asked
+    again = read(READER, used(action_ts="9.2"))
+    assert isinstance(again, WhyAsked)
     assert again.event_id != asked.event_id
 
 
@@ -163,10 +148,9 @@ def test_foreign_and_broken_payloads_are_nothing() -> None:
         {"message_ts": "now"},
         {"message_ts": None, "message": None},
     ):
-        assert READER.shortcut(used(**changes)) is None, changes
-    assert EventReader("minoan", OURS, members=frozenset({"U2"})).shortcut(used()) is None, "who is not listed"
-    assert EventReader("minoan", OURS, members=frozenset({"U2"})).is_unlisted(used())
-    assert not EventReader("minoan", OURS, members=frozenset({"U1"})).is_unlisted(used())
+        assert read(READER, used(**changes)) is None, changes
+    assert read(EventReader("minoan", OURS, members=frozenset({"U2"})), used()) == Sentence("press_void")
+    assert isinstance(read(EventReader("minoan", OURS, members=frozenset({"U1"})), used()), WhyAsked)
 
 
 def test_the_manifest_puts_it_at_each_message_within_slacks_sizes() -> None:
@@ -205,13 +189,5 @@ def test_any_value_in_any_field_is_read(sample: dict[str, Any], data: st.DataObj
         payload = sample | {field: inner | {data.draw(st.sampled_from(sorted(inner))): value}}
     else:
         payload = sample | {field: value}
-    for read_by in (
-        partial(thumb_given, READER),
-        partial(taken_back, READER),
-        partial(session_stopped, READER),
-        READER.shortcut,
-    ):
-        found = read_by(payload)
-        assert found is None or "/" not in found.event_id
-    complaint = dialog_sent(READER, payload)
-    assert complaint is None or isinstance(complaint, Complaint)
+    found = read(READER, payload)
+    assert not isinstance(found, Edit | Deletion | UserAct) or "/" not in found.event_id

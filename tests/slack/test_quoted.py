@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.event_reader import CANVAS, LIST, EventReader
 from daemon.channels.slack.message_text import quoted
+from daemon.channels.slack.payload import Payload
 from daemon.core.ports.arrivals import Edit, NewMessage
 from tests.slack.parts import OURS
 
@@ -236,6 +237,6 @@ JSON = st.recursive(
 
 @given(st.lists(JSON, max_size=4), st.lists(JSON, max_size=4), st.booleans())
 def test_each_line_of_anything_is_quoted(attachments: list[object], blocks: list[object], alert: bool) -> None:
-    lines = quoted({"text": "", "attachments": attachments, "blocks": blocks}, "U0SOUL", alert=alert)
+    lines = quoted(Payload({"text": "", "attachments": attachments, "blocks": blocks}), "U0SOUL", alert=alert)
     assert all(line.startswith("> ") for line in lines.split("\n") if lines)
     assert len(lines) < 9_000

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from daemon.channels.slack.appearance import Appearance
+from daemon.channels.slack.arrivals import read
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.event_reader import EventReader
 from daemon.core.config import Settings
@@ -56,7 +57,7 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
     assert isinstance(deletion, Deletion)
     assert deletion.soul == "tamarru"
     for payload, kind in ((press(channel={"id": "C2"}), Decision), (press("soul_feedback", "good"), Feedback)):
-        found = reader.action(payload)
+        found = read(reader, payload)
         assert isinstance(found, kind)
         assert found.soul == ("tamarru" if found.channel == "C2" else "minoan")
 

@@ -1,6 +1,6 @@
 """The client of Slack's Web API, with its rate limits: each call is sent once, and errors tell the outcomes apart."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,6 +15,7 @@ from daemon.channels.slack.refusals import DEAD_TOKEN
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.http import is_loopback
+from daemon.core.lru import Lru
 from daemon.core.ports.services import Clock, Emit
 
 _PACED_FOR: Final = 60.0  # seconds of evenly spaced calls after a 429
@@ -41,7 +42,7 @@ class Pacing:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._limits: OrderedDict[tuple[str, str], _Limit] = OrderedDict()
+        self._limits = Lru[tuple[str, str], _Limit](_MOST_LIMITS)
 
     def pause_needed(self, method: str, channel: str) -> float:
         """Return the seconds before this method may be called again, or 0.0 if a slot is free or near."""
@@ -54,9 +55,6 @@ class Pacing:
     def throttled(self, method: str, channel: str, retry_after: float) -> None:
         key, until = _key(method, channel), self._clock.monotonic() + retry_after
         self._limits[key] = _Limit(held_until=until, paced_until=until + _PACED_FOR, next_slot=until)
-        self._limits.move_to_end(key)
-        while len(self._limits) > _MOST_LIMITS:
-            self._limits.popitem(last=False)
 
     async def wait_for_slot(self, method: str, channel: str) -> None:
         limit = self._limits.get(_key(method, channel))
@@ -176,8 +174,8 @@ class SlackClient:
 
     def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
         self._settings = settings
-        self._clock = clock
-        self._emit = emit
+        self.clock = clock
+        self.emit = emit
         self._pacing = Pacing(clock)
         self._reads = Window(clock, READS_A_MINUTE)
         self._web: AsyncWebClient | None = None
@@ -205,17 +203,17 @@ class SlackClient:
 
     def keep_socket_url(self, url: str) -> None:
         """Keep a socket URL that was requested to check the token, for the first socket that is opened."""
-        self._socket_url, self._socket_url_until = url, self._clock.monotonic() + _SOCKET_URL_LIFE
+        self._socket_url, self._socket_url_until = url, self.clock.monotonic() + _SOCKET_URL_LIFE
 
     def take_socket_url(self) -> str:
         """Return the kept URL once, or an empty string if there is none or it is too old."""
         url, self._socket_url = self._socket_url, ""
-        return url if self._clock.monotonic() < self._socket_url_until else ""
+        return url if self.clock.monotonic() < self._socket_url_until else ""
 
     async def wait_to_read(self) -> None:
         """Wait until the history can be read without delaying reads that a reply waits for."""
         while (wait := self._reads.wait_needed()) > 0:
-            await self._clock.sleep(wait)
+            await self.clock.sleep(wait)
 
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method once and return Slack's answer.
@@ -280,7 +278,7 @@ class SlackClient:
             failure = _unknown(method, type(error).__name__)
             failure.__cause__ = error
         if not (isinstance(failure, ChannelRefused) and (method, failure.code) in _ANSWERS):
-            self._emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
+            self.emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
         raise failure
 
     async def _send(self, method: str, arguments: Mapping[str, object]) -> tuple[Json, Mapping[str, str]]:

@@ -17,7 +17,7 @@ from daemon.channels.slack.refusals import APP, SlackIdentity
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.last_line import LastLine
-from daemon.core.ports.services import Clock, Emit, Task, TaskState
+from daemon.core.ports.services import Emit, Task, TaskState
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import shortened
 
@@ -241,10 +241,8 @@ class _Line:
 class StatusLine:
     """The status lines, one for each thread (Slack: assistant.threads.setStatus)."""
 
-    def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
+    def __init__(self, client: SlackClient) -> None:
         self._client = client
-        self._clock = clock
-        self._emit = emit
         self._to_clear: asyncio.Queue[tuple[str, str]] | None = None
         self._lines: dict[tuple[str, str], _Line] = {}
         self._refused_until = 0.0
@@ -275,7 +273,9 @@ class StatusLine:
             return
         line = self._lines[channel, thread] = _Line(channel, thread, text)
         try:
-            async with alongside(LastLine(self._clock, self._emit).keep("status line", partial(self._keep, line))):
+            async with alongside(
+                LastLine(self._client.clock, self._client.emit).keep("status line", partial(self._keep, line))
+            ):
                 yield partial(self.say, channel, thread)
         finally:
             if self._lines.get((channel, thread)) is line:
@@ -304,36 +304,38 @@ class StatusLine:
                 line.nap.cancel()
 
     async def _keep(self, line: _Line) -> None:
-        await self._clock.sleep(_AFTER)
+        await self._client.clock.sleep(_AFTER)
         async with asyncio.TaskGroup() as group:
             while not line.over:
                 line.sent = True
-                text, at = line.text, self._clock.monotonic()
+                text, at = line.text, self._client.clock.monotonic()
                 await self._set(line.channel, line.thread, text)
                 if line.text == text:
-                    line.nap = group.create_task(self._clock.sleep(_REFRESH))
+                    line.nap = group.create_task(self._client.clock.sleep(_REFRESH))
                     await asyncio.wait((line.nap,))
                     line.nap = None
-                if (early := at + _PACE - self._clock.monotonic()) > 0:
-                    await self._clock.sleep(early)
+                if (early := at + _PACE - self._client.clock.monotonic()) > 0:
+                    await self._client.clock.sleep(early)
 
     async def _clear(self, *lines: tuple[str, str]) -> None:
         try:
-            async with time_limit(self._clock, _CLEARING), asyncio.TaskGroup() as group:
+            async with time_limit(self._client.clock, _CLEARING), asyncio.TaskGroup() as group:
                 for channel, thread in lines:
                     group.create_task(self._set(channel, thread, ""))
         except TimeoutError:
-            self._emit("slack.status_failed", channel=lines[0][0], reason="clearing took too long", lines=len(lines))
+            self._client.emit(
+                "slack.status_failed", channel=lines[0][0], reason="clearing took too long", lines=len(lines)
+            )
 
     async def _set(self, channel: str, thread: str, text: str) -> None:
-        if self._clock.monotonic() < self._refused_until:
+        if self._client.clock.monotonic() < self._refused_until:
             return
         try:
             await self._client.call("assistant.threads.setStatus", channel_id=channel, thread_ts=thread, status=text)
         except ChannelError as error:
-            self._emit("slack.status_failed", channel=channel, reason=error.message)
+            self._client.emit("slack.status_failed", channel=channel, reason=error.message)
             if isinstance(error, ChannelRefused) and error.code in APP:
-                self._refused_until = self._clock.monotonic() + _REST
+                self._refused_until = self._client.clock.monotonic() + _REST
 
 
 class StatusOnly:

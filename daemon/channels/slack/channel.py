@@ -4,17 +4,17 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.appearance import Appearance, Appearances, StatusLine, StatusOnly
 from daemon.channels.slack.catch_up import CatchUp
 from daemon.channels.slack.connection import PING_INTERVAL, Connection, SocketOptions, Supervisor
 from daemon.channels.slack.delivery import SlackDelivery
-from daemon.channels.slack.dialogs import FeedbackAnswers, home_view
+from daemon.channels.slack.dialogs import home_view
 from daemon.channels.slack.event_reader import EventReader
 from daemon.channels.slack.files import FileFetcher, with_files
-from daemon.channels.slack.gate import SlackGate
+from daemon.channels.slack.gate import Managers, SlackGate
 from daemon.channels.slack.installation import (
     AGENT_SCOPE,
     COMMANDS_SCOPE,
@@ -27,19 +27,16 @@ from daemon.channels.slack.installation import (
 from daemon.channels.slack.link_safety import ReplyGuard
 from daemon.channels.slack.links import LinkReader, Permalinks, ThreadReader, own_reader
 from daemon.channels.slack.listener import Listener, bolt_app
-from daemon.channels.slack.managers import Managers
 from daemon.channels.slack.markup import inert
-from daemon.channels.slack.own_groups import OwnGroups
-from daemon.channels.slack.people import Directory, Names
+from daemon.channels.slack.people import GROUPS_CHANGE, Directory, Names, OwnGroups
 from daemon.channels.slack.private_answers import PrivateAnswers
 from daemon.channels.slack.readers import RoomReaders
 from daemon.channels.slack.refusals import DEAD_TOKEN, SlackIdentity, for_sending
 from daemon.channels.slack.rooms import RoomFinder, RoomTalk
 from daemon.channels.slack.sessions import Acknowledgements, Sessions
-from daemon.channels.slack.slash_commands import SlashCommands
 from daemon.channels.slack.speech import Drafts, SlackSpeech, StreamTarget
-from daemon.channels.slack.splitting import shown_once, split
-from daemon.channels.slack.surfaces import Surfaces
+from daemon.channels.slack.splitting import split
+from daemon.channels.slack.surfaces import SETTINGS_END, Surfaces
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
@@ -92,30 +89,28 @@ class SlackChannel(Channel):
         self._shown_name = shown_name
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
-        self._answers = PrivateAnswers(self._client, emit, self._words_for, self.standing_of)
         self._redact = Redactor(settings.secrets)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None
         self._directory = directory = Directory(self._client, clock)
-        self._own_groups = OwnGroups(self._client, clock, emit)
+        self._own_groups = OwnGroups(self._client)
         self._names = Names(directory, self._own_groups.handles)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
-        self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
-        self._managers = Managers(self._client, directory, self._gate, self._readers, settings.approvers)
-        self._sessions = sessions = Sessions(self._client, clock, emit)
+        self._readers = RoomReaders(self._client, directory, self._known_reader)
+        self._managers = Managers(self._client, directory, self._gate, self._readers.has_member, settings.approvers)
+        self._sessions = sessions = Sessions(self._client)
         self._drafts, known = Drafts(clock), self._known_reader
-        self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known, emit)
-        self._status = StatusLine(self._client, clock, emit)
-        self._marks = Acknowledgements(self._client, clock, emit, wanted=settings.slack_acknowledge)
-        self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
-        self._links = LinkReader(self._client, directory, self._readers, clock, emit)
+        self._delivery = SlackDelivery(self._client, self._drafts, sessions, self._appearances, known)
+        self._status = StatusLine(self._client)
+        self._marks = Acknowledgements(self._client, wanted=settings.slack_acknowledge)
+        self._thread_reader = ThreadReader(self._client, self._gate, self._readers)
+        self._links = LinkReader(self._client, directory, self._readers)
         self._talk = RoomTalk(self._client, self._gate)
         self._files = FileFetcher(self._client, settings.slack_api_url)
         self._permalinks = Permalinks(self._client, clock)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader, self._readers.has_member)
-        find_room = self._rooms.find_room
-        self._commands = SlashCommands(self._client, self.standing_of, find_room, shown_once, clock=clock, emit=emit)
+        self._answers = PrivateAnswers(self._client, self._words_for, self.standing_of, self._rooms.find_room)
 
     async def identify(self) -> SlackIdentity:
         """Return our ids in the workspace. Waits while Slack can't be reached. Raises ConfigError for bad tokens."""
@@ -129,35 +124,15 @@ class SlackChannel(Channel):
         reader, settings, gap = await self._event_reader(), self._settings, asyncio.Event()
         self._readers.share(intake.room_news, intake.person_rooms)
         await self._own_groups.read(reader.identity.user)
-        judge, manages = self._gate.check_author, partial(self._managers.may_manage, reader.identity)
-        surfaces = Surfaces(
-            self._client,
-            reader,
-            intake,
-            self._answers,
-            manages=manages,
-            words_of=self._words_of,
-            suggested=self._suggested,
-            clock=self._clock,
-        )
-
-        async def take_note(body: Mapping[str, Any]) -> None:
-            surfaces.handle(body)
-            await surfaces.keep(body)
-            self._own_groups.take_note(body)
-            await self._readers.take_note(body)
-
-        answers = FeedbackAnswers(intake, self._answers)
-        note, emit, commands = self._thread_reader.note, self._emit, self._commands
-        listener = Listener(reader, intake, judge, take_note, emit, gap.set, note, answers.handle, commands, manages)
-        app = bolt_app(listener, self._answers, reader, self._client, self._emit)
+        listener = self._listener_for(reader, intake, gap.set)
+        app = bolt_app(listener, reader.identity, self._client, self._emit)
 
         def forget() -> None:
             """Drop caches of threads and readers, since events of the gap were not heard."""
             self._thread_reader.forget()
             self._readers.forget_all()
 
-        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit, gap, forget)
+        catch_up = CatchUp(self._client, reader, intake, settings, gap, forget)
         _, app_token = check_tokens(settings)
         sockets = [SocketOptions(number, app_token, self._ping_interval) for number in range(settings.slack_sockets)]
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)
@@ -179,6 +154,17 @@ class SlackChannel(Channel):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_STORING):
                     await listener.idle()
+
+    def _listener_for(self, reader: EventReader, intake: Intake, on_not_stored: Callable[[], None]) -> Listener:
+        manages = partial(self._managers.may_manage, reader.identity)
+        surfaces = Surfaces(self._client, reader, intake, self._answers, manages, self._words_of, self._suggested)
+        notes = {
+            **dict.fromkeys(GROUPS_CHANGE, self._own_groups.take_note),
+            **dict.fromkeys(SETTINGS_END, surfaces.end_settings),
+        }
+        judge, take_note, note = self._gate.check_author, self._readers.take_note, self._thread_reader.note
+        answers, emit = self._answers, self._emit
+        return Listener(reader, intake, answers, surfaces, judge, take_note, notes, note, on_not_stored, emit)
 
     async def close(self) -> None:
         await self._client.close()
@@ -291,10 +277,10 @@ class SlackChannel(Channel):
         return Offers(not scopes or FILES_SCOPE in scopes, command, nods=MARKS_SCOPE in scopes, unasked=True)
 
     def waits_for(self, command: str) -> bool:
-        return self._commands.waits_for(command)
+        return self._answers.waits_for(command)
 
     async def answer_command(self, command: str, parts: Sequence[str]) -> bool:
-        return await self._commands.answer(command, parts)
+        return await self._answers.answer_command(command, parts)
 
     async def show_in_channel(self, post: Post) -> None:
         await self._delivery.broadcast(post)

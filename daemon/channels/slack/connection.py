@@ -16,7 +16,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from daemon.channels.slack.api import SlackClient
-from daemon.channels.slack.payloads import is_well_formed
+from daemon.channels.slack.payload import is_well_formed
 from daemon.core.last_line import LastLine
 from daemon.core.ports.services import Clock, Emit
 

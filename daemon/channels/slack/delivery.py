@@ -30,7 +30,6 @@ from daemon.channels.slack.speech import Drafts
 from daemon.channels.slack.splitting import buttons, key_of, metadata, pieces_of, plain, rich, sectioned
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports.library import FoundPost, Post
-from daemon.core.ports.services import Emit
 from daemon.core.text import close_fence
 
 _FINAL: Final = PLACE | APP  # error codes that a plainer form can't cure
@@ -48,14 +47,13 @@ class SlackDelivery:
     form is raised.
     """
 
-    def __init__(  # noqa: PLR0917  # one of each part it joins
+    def __init__(  # one of each part it joins
         self,
         client: SlackClient,
         drafts: Drafts,
         sessions: Sessions,
         appearances: Appearances,
         reader: Callable[[], EventReader | None],
-        emit: Emit,
     ) -> None:
         self._client = client
         self._files = FileSharing(client)
@@ -63,7 +61,6 @@ class SlackDelivery:
         self._sessions = sessions
         self._appearances = appearances
         self._reader = reader
-        self._emit = emit
 
     async def deliver(self, post: Post) -> str:
         """Deliver the post as `Channel.deliver` requires, and return the message's ts."""
@@ -80,7 +77,7 @@ class SlackDelivery:
         try:
             return await self._finish(post, post.draft)
         except ChannelRefused as error:
-            self._emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
+            self._client.emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
             return await self._replace(post, post.draft)
 
     async def _nod(self, post: Post) -> str:
@@ -104,7 +101,7 @@ class SlackDelivery:
         except ChannelRefused as error:
             if not is_markdown(post) or error.code in _FINAL | DEAD_TOKEN:
                 raise
-            self._emit("slack.file_refused", channel=post.conversation.channel, reason=error.code)
+            self._client.emit("slack.file_refused", channel=post.conversation.channel, reason=error.code)
             return await self._post(replace(post, file="", last=False))
 
     async def find(self, post: Post) -> FoundPost | None:
@@ -224,7 +221,7 @@ class SlackDelivery:
         except ChannelRefused as error:
             if error.code not in CANNOT_CHANGE:
                 raise
-            self._emit("slack.revision_gone", channel=channel, ts=ts, reason=error.code)
+            self._client.emit("slack.revision_gone", channel=channel, ts=ts, reason=error.code)
             return ts
 
     async def broadcast(self, post: Post) -> None:
@@ -256,7 +253,7 @@ class SlackDelivery:
                 raise
             if error.code not in MESSAGE_GONE | FILE_GONE:
                 blank = not post.file and await self._blanked(post, stands)
-                self._emit("slack.withdrawn_left", channel=channel, ts=stands, reason=error.message, blank=blank)
+                self._client.emit("slack.withdrawn_left", channel=channel, ts=stands, reason=error.message, blank=blank)
         await self._sessions.end(channel, post.reply_to)
         return stands
 
@@ -279,7 +276,7 @@ class SlackDelivery:
         try:
             await self._client.call("chat.delete", channel=channel, ts=ts)
         except ChannelError as error:
-            self._emit("slack.draft_left", channel=channel, ts=ts, reason=error.message)
+            self._client.emit("slack.draft_left", channel=channel, ts=ts, reason=error.message)
 
     async def _finish(self, post: Post, ts: str) -> str:
         """Append the rest of the reply to the draft, or rewrite the draft if that is unknown or not possible."""
@@ -365,7 +362,7 @@ class SlackDelivery:
         """Return the arguments to try again with after a refusal of the form, or raise the refusal."""
         if error.code in _FINAL:
             raise error
-        self._emit("slack.blocks_refused", channel=common["channel"], reason=error.code)
+        self._client.emit("slack.blocks_refused", channel=common["channel"], reason=error.code)
         return common | {"metadata": None} if error.code in NO_METADATA else common
 
     async def _send(self, method: str, arguments: Json) -> str:

@@ -1,10 +1,12 @@
-"""The gate: Slack ids and settings alone decide whose messages are answered, and where. Unknown means no (P42)."""
+"""The gate: Slack ids and settings alone decide who is answered where, and who sets up a channel. Unknown: no (P42)."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Final
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader
+from daemon.channels.slack.history import read_rooms
 from daemon.channels.slack.people import Directory, SlackUser
 from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
@@ -12,6 +14,7 @@ from daemon.core.errors import NotDelivered
 from daemon.core.lru import Lru
 from daemon.core.perception import Perception, Place
 from daemon.core.ports.services import Clock, GateDecision
+from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence
 
 _TO_GUESTS: Final = Sentence("only_members")
@@ -117,3 +120,66 @@ class _BotLimit:
             turns.setdefault(perception, now)
         self._turns[conversation] = turns
         return allowed
+
+
+_PAGES: Final = 5  # of users.conversations; channels on further pages are set up by the slash command
+
+
+@dataclass(frozen=True, slots=True)
+class Managers:
+    """The users who may set how the soul works in a channel: its creator, workspace admins, and the soul's `admins`.
+
+    Slack's records decide. `has_member` checks that a user is in a channel, both given by id.
+    """
+
+    client: SlackClient
+    directory: Directory
+    gate: SlackGate
+    has_member: Callable[[str, str], Awaitable[bool]]
+    admins: Collection[str]
+
+    async def may_manage(self, identity: SlackIdentity, person: str, channel: str) -> bool:
+        """Return True if the person is a full member of the workspace and manages the channel, and both are in it.
+
+        Cached records of both are refreshed. Raises NotDelivered.
+        """
+        self.directory.forget_user(person)
+        user, room = await self.directory.user(person), await self.directory.room(channel, anew=True)
+        if user is None or not _is_member(user, identity):
+            return False
+        if room is None or room.archived or room.place not in (Place.PUBLIC_CHANNEL, Place.PRIVATE_CHANNEL):
+            return False
+        if not (self._manages_all(user) or room.creator == person):
+            return False
+        if not (await self.gate.check_author(person, channel, room.place)).admitted:
+            return False
+        return await self.has_member(channel, person) and await self.has_member(channel, identity.user)
+
+    async def rooms_of(self, identity: SlackIdentity, person: str) -> tuple[ManagedRoom, ...]:
+        """Return the channels that the person may manage as far as Slack's lists say, by name. `may_manage` decides.
+
+        Channels that other organisations are in are left out. Raises ChannelError.
+        """
+        user = await self.directory.user(person)
+        if user is None or not _is_member(user, identity):
+            return ()
+        ours = [one for one in await self._listed() if self._manages_all(user) or one["creator"] == person]
+        theirs = {one["id"] for one in await self._listed(person)} if ours else set()
+        found = [ManagedRoom(one["id"], one["name"]) for one in ours if one["id"] in theirs]
+        return tuple(sorted(found, key=lambda room: (room.name, room.id)))
+
+    async def _listed(self, person: str | None = None) -> list[dict[str, str]]:
+        """Return the channels that a person is in and Slack lists to the app, or those that the soul is in."""
+        listed = await read_rooms(self.client, most=_PAGES, user=person)
+        return [room for one in listed if (room := _described(one))["id"] and not one.get("is_ext_shared")]
+
+    def _manages_all(self, user: SlackUser) -> bool:
+        return user.admin or user.id in self.admins
+
+
+def _is_member(user: SlackUser, identity: SlackIdentity) -> bool:
+    return not (user.bot or user.deactivated or user.is_outsider(identity.team))
+
+
+def _described(room: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value if isinstance(value := room.get(name), str) else "" for name in ("id", "name", "creator")}

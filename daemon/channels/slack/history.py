@@ -1,21 +1,33 @@
 """The pages of Slack's history: channels, threads, and the list of channels that the soul is in."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from daemon.channels.slack.api import SlackClient, Window
 
 T = TypeVar("T")
 
 _PAGE: Final = 200
-_ROOMS: Final = "im,mpim,private_channel,public_channel"
+PRIVATE: Final = "private_channel"
 
 
-async def read_pages(
-    client: SlackClient, method: str, items: str, *, most: int, window: Window | None = None, **arguments: object
-) -> tuple[list[dict[str, Any]], bool]:
-    return await read_items(client, method, items, dict, most=most, window=window, **arguments)
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page of a list of Slack's, and the cursor of the next page, which is None after the last."""
+
+    items: list[T]
+    cursor: str | None
+
+
+async def read_page(
+    client: SlackClient, method: str, items: str, kind: type[T], cursor: str | None = None, **arguments: object
+) -> Page[T]:
+    """Return the items of one page that are of one type. Raises what `SlackClient.call` raises for a read."""
+    answer = await client.call(method, limit=_PAGE, cursor=cursor, **arguments)
+    listed, metadata = answer.get(items), answer.get("response_metadata")
+    found = [item for item in listed if isinstance(item, kind)] if isinstance(listed, list) else []
+    following = metadata.get("next_cursor") if isinstance(metadata, dict) else None
+    return Page(found, following if isinstance(following, str) and following else None)
 
 
 async def read_items(
@@ -37,37 +49,25 @@ async def read_items(
     for _ in range(most):
         if window is not None:
             await window.wait_for_slot()
-        answer = await client.call(method, limit=_PAGE, cursor=cursor, **arguments)
-        listed = answer.get(items)
-        found += [item for item in listed if isinstance(item, kind)] if isinstance(listed, list) else []
-        cursor = _next_cursor(answer)
+        page = await read_page(client, method, items, kind, cursor, **arguments)
+        found, cursor = found + page.items, page.cursor
         if cursor is None:
             break
     return found, cursor is None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a list of Slack's, and the cursor of the next page, which is None after the last."""
+async def read_rooms(
+    client: SlackClient, *, most: int, user: str | None = None, types: str = f"public_channel,{PRIVATE}"
+) -> list[dict[str, Any]]:
+    """Return the channels that a user is in and Slack lists to the app, by default those that the soul is in.
 
-    items: list[dict[str, Any]]
-    cursor: str | None
-
-
-async def read_page(
-    client: SlackClient, method: str, items: str, cursor: str | None = None, **arguments: object
-) -> Page:
-    """Return one page of the list named `items`. Raises what `SlackClient.call` raises for a read."""
-    answer = await client.call(method, limit=_PAGE, cursor=cursor, **arguments)
-    listed = answer.get(items)
-    found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    return Page(found, _next_cursor(answer))
-
-
-def _next_cursor(answer: Mapping[str, Any]) -> str | None:
-    metadata = answer.get("response_metadata")
-    cursor = metadata.get("next_cursor") if isinstance(metadata, dict) else None
-    return cursor if isinstance(cursor, str) and cursor else None
+    At most `most` pages are read (Slack: users.conversations). Raises what `SlackClient.call` raises for a read.
+    """
+    method = "users.conversations"
+    listed, _ = await read_items(
+        client, method, "channels", dict, most=most, user=user, types=types, exclude_archived=True
+    )
+    return listed
 
 
 def messages_of(thread: str) -> str:
@@ -82,20 +82,9 @@ async def read_messages(
     At most `most` pages are read. `arguments` are Slack's (oldest, latest, include_all_metadata). A thread's messages
     include its root. Raises what `SlackClient.call` raises for a read.
     """
-    where: dict[str, object] = {"channel": channel, "ts": thread or None, **arguments}
-    found: list[dict[str, Any]] = []
-    cursor: str | None = None
-    for _ in range(most):
-        page = await read_page(client, messages_of(thread), "messages", cursor, **where)
-        found, cursor = found + page.items, page.cursor
-        if cursor is None:
-            break
-    return in_order(found), cursor is None
-
-
-async def read_rooms_page(client: SlackClient, cursor: str | None) -> Page:
-    """Return a page of the channels and DMs that the soul is in (Slack: users.conversations)."""
-    return await read_page(client, "users.conversations", "channels", cursor, types=_ROOMS, exclude_archived=True)
+    place: dict[str, Any] = {"channel": channel, "ts": thread or None, **arguments}
+    found, whole = await read_items(client, messages_of(thread), "messages", dict, most=most, **place)
+    return in_order(found), whole
 
 
 def in_order(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

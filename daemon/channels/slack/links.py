@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from yarl import URL
@@ -24,7 +24,7 @@ from daemon.core.lru import Lru
 from daemon.core.perception import ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports.arrivals import Arrival, Deletion, Edit
 from daemon.core.ports.channel import LinkedMessages, ThreadMessage
-from daemon.core.ports.services import Clock, Emit
+from daemon.core.ports.services import Clock
 from daemon.core.sentences import Sentence
 
 _MESSAGE: Final = re.compile(r"(?P<channel>[A-Z][A-Z0-9]{1,23})/(?P<ts>[0-9]{1,12}\.[0-9]{6})")
@@ -114,17 +114,13 @@ def _address(found: re.Match[str]) -> MessageAddress:
     return MessageAddress(found[0].rstrip(".&"), found["host"], found["channel"], ts, "" if root == ts else root)
 
 
+@dataclass(frozen=True, slots=True)
 class LinkReader:
     """The reader of linked messages of our own workspace."""
 
-    def __init__(
-        self, client: SlackClient, directory: Directory, readers: RoomReaders, clock: Clock, emit: Emit
-    ) -> None:
-        self._client = client
-        self._directory = directory
-        self._readers = readers
-        self._clock = clock
-        self._emit = emit
+    client: SlackClient
+    directory: Directory
+    readers: RoomReaders
 
     async def linked(self, perception: Perception, readers: Readers, own: EventReader) -> tuple[LinkedMessages, ...]:
         found = list[LinkedMessages]()
@@ -145,12 +141,12 @@ class LinkReader:
     ) -> LinkedMessages:
         """Return the messages behind a link, or a refusal. Never raises."""
         try:
-            async with time_limit(self._clock, _PATIENCE_S):
+            async with time_limit(self.client.clock, _PATIENCE_S):
                 return await self._read(address, perception, readers, own)
         except ChannelRefused as error:
             why = _REFUSALS.get(error.code, _HIDDEN)
         except (ChannelError, StoreError, TimeoutError) as error:
-            self._emit("slack.link_unread", channel=address.channel, reason=str(error))
+            self.client.emit("slack.link_unread", channel=address.channel, reason=str(error))
             why = _LATE
         return LinkedMessages(address.text, refused=why)
 
@@ -158,8 +154,8 @@ class LinkReader:
         self, address: MessageAddress, perception: Perception, readers: Readers, own: EventReader
     ) -> LinkedMessages:
         """Return the messages behind a link, or a refusal. Raises ChannelError, StoreError."""
-        room = await self._directory.room(address.channel)
-        if room is None or not await self._readers.may_quote(room, perception, readers):
+        room = await self.directory.room(address.channel)
+        if room is None or not await self.readers.may_quote(room, perception, readers):
             return LinkedMessages(address.text, refused=_HIDDEN)
         where, here = perception.conversation, room.id == perception.conversation.channel
         alone = bool(address.thread) or (here and where.thread == address.ts)  # the prompt holds this thread already
@@ -176,9 +172,10 @@ class LinkReader:
         """Yield the message and, unless `alone`, those below it. Yields none if it was deleted. Raises ChannelError."""
         only = address.ts if alone else None
         page = await read_page(
-            self._client,
+            self.client,
             "conversations.replies",
             "messages",
+            dict,
             channel=address.channel,
             ts=address.thread or address.ts,
             oldest=only,
@@ -201,7 +198,7 @@ class LinkReader:
         )
 
     async def _name(self, message: Mapping[str, Any], author: str) -> str:
-        user = await self._directory.user(author) if author.startswith(_PERSON) else None
+        user = await self.directory.user(author) if author.startswith(_PERSON) else None
         profile = message.get("bot_profile")
         named = profile.get("name") if isinstance(profile, dict) else ""
         return (user.name if user else "") or label(str(message.get("username") or named or "")) or author
@@ -254,16 +251,15 @@ _NEEDED: Final = (*_NEEDED_OF_PEOPLE, "bot_id", "blocks")
 _Earlier = tuple[Mapping[str, Any], ...]
 
 
+@dataclass(slots=True)
 class ThreadReader:
     """The reader of threads. Messages of refused authors are left out, and outsiders among the authors are recorded."""
 
-    def __init__(self, client: SlackClient, gate: SlackGate, readers: RoomReaders, emit: Emit) -> None:
-        self._client = client
-        self._gate = gate
-        self._readers = readers
-        self._emit = emit
-        self._changes = 0
-        self._kept = Lru[tuple[str, str], tuple[float, _Earlier]](_KEPT)
+    client: SlackClient
+    gate: SlackGate
+    readers: RoomReaders
+    _changes: int = 0
+    _kept: Lru[tuple[str, str], tuple[float, _Earlier]] = field(default_factory=lambda: Lru(_KEPT))
 
     async def before(self, perception: Perception, reader: EventReader, limit: int) -> tuple[ThreadMessage, ...]:
         """Return the thread's root and the newest messages before the perception, oldest first, at most `limit`.
@@ -278,7 +274,7 @@ class ThreadReader:
             earlier = await self._earlier(conversation, until)
             admitted = [read for message in earlier if (read := await self._admitted(perception, reader, message))]
         except ChannelError as error:
-            self._emit("slack.not_overheard", channel=conversation.channel, reason=error.message)
+            self.client.emit("slack.not_overheard", channel=conversation.channel, reason=error.message)
             return ()
         hidden = [one for one in admitted if one.text == _NOT_SHOWN][1:]  # shown once
         return tuple(_first_and_newest([one for one in admitted if one not in hidden], limit))
@@ -303,7 +299,7 @@ class ThreadReader:
             self._kept[key] = kept  # mark as most recently used
             return kept[1]
         changes = self._changes
-        thread, _ = await read_messages(self._client, *key, most=_PAGES, latest=until)
+        thread, _ = await read_messages(self.client, *key, most=_PAGES, latest=until)
         found = [_needed(one) for one in thread if 0 < as_seconds(one.get("ts")) < end]
         earlier = tuple(_first_and_newest(found, _MESSAGES))
         if until and changes == self._changes:  # else the thread may still change
@@ -324,9 +320,9 @@ class ThreadReader:
         if reader.is_own(message):
             return ThreadMessage(str(message["ts"]), author, "", text, own=True)
         where = perception.conversation
-        decision = await self._gate.check_author(author, where.channel, perception.place)
+        decision = await self.gate.check_author(author, where.channel, perception.place)
         if decision.outsider:
-            self._readers.outsider_spoke(where.channel, where.thread)
+            self.readers.outsider_spoke(where.channel, where.thread)
         if decision.admitted:
             return ThreadMessage(str(message["ts"]), author, decision.name or author, text, files=files_in(message))
         return ThreadMessage(str(message["ts"]), author, author, _NOT_SHOWN) if message.get("bot_id") else None

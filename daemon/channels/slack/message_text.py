@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from daemon.channels.slack.payload import Payload
 from daemon.core.text import one_line, storable
 
 LONGEST: Final = 40_000  # characters; Slack's own cap for one message
@@ -117,10 +118,8 @@ _GONE: Final = "[nothing of it can be read here: it may have been deleted since,
 GONE_FILES: Final = frozenset({"tombstone", "hidden_by_limit"})
 """Modes of files that were deleted, or that Slack no longer shows."""
 
-Json = Mapping[str, object]
 
-
-def quoted(message: Json, own: str, *, alert: bool) -> str:
+def quoted(message: Payload, own: str, *, alert: bool) -> str:
     """Return a message's attachments and blocks as quoted lines, or an empty string. `own` is the soul's user id.
 
     Every line begins with `> `, since the author of the message said none of it. Previews of links are left out. Slack
@@ -130,56 +129,57 @@ def quoted(message: Json, own: str, *, alert: bool) -> str:
     lines = list[str]()
     if alert:
         said = _plain(message, own)
-        lines += [line for line in _of_blocks(message.get("blocks"), own) if line not in said]
-    for attachment in _attachments(message):
-        if _is_forward(attachment, _text(message, "text")):
+        lines += [line for line in _of_blocks(message.parts("blocks"), own) if line not in said]
+    for attachment in message.parts("attachments"):
+        if _is_forward(attachment, message.text("text")):
             lines += _forwarded(attachment, own, 1)
         elif alert:
             lines += _of_alert(attachment, own)
         elif not _is_preview(attachment):
             lines += _tables(attachment, own)
-    if not alert and not lines and not _text(message, "text"):
-        lines += _of_blocks(message.get("blocks"), own)
-    carries = bool((alert and message.get("attachments")) or message.get("blocks"))
-    if carries and not lines and not _text(message, "text") and not message.get("files"):
+    if not alert and not lines and not message.text("text"):
+        lines += _of_blocks(message.parts("blocks"), own)
+    carries = bool((alert and message.data.get("attachments")) or message.data.get("blocks"))
+    if carries and not lines and not message.text("text") and not message.data.get("files"):
         lines = [f"> {_EMPTY}"]
     return clean(_cut(lines))
 
 
-def forwarded_files(message: Json) -> Iterator[object]:
+def forwarded_files(message: Payload) -> Iterator[object]:
     """Return the files of the messages that were forwarded with a message, as Slack describes them."""
-    for attachment in _attachments(message):
-        if _is_forward(attachment, _text(message, "text")):
-            yield from _list(attachment, "files")
+    for attachment in message.parts("attachments"):
+        if _is_forward(attachment, message.text("text")):
+            yield from attachment.listed("files")
 
 
-def _is_forward(attachment: Json, text: str = "") -> bool:
+def _is_forward(attachment: Payload, text: str = "") -> bool:
     """Return True for a forwarded message, False for the preview of a message that the text links to."""
-    address = _text(attachment, "from_url").partition("?")[0]
-    return bool(attachment.get("is_share") or (attachment.get("is_msg_unfurl") and address and address not in text))
+    address = attachment.text("from_url").partition("?")[0]
+    previewed = attachment.data.get("is_msg_unfurl") and address and address not in text
+    return bool(attachment.data.get("is_share") or previewed)
 
 
-def _forwarded(attachment: Json, own: str, depth: int) -> list[str]:
+def _forwarded(attachment: Payload, own: str, depth: int) -> list[str]:
     """Return a forwarded message: author and place, then its text. Inner forwards are quoted one level deeper."""
-    author = label(_text(attachment, "author_name") or _text(attachment, "author_subname")) or _mention(attachment)
+    author = label(attachment.text("author_name", "author_subname")) or _mention(attachment)
     where = _origin(attachment)
     head = "[a message" + (f" of {author}" if author else "") + (f" in {where}" if where else "")
     words = _words_of(attachment, own)
-    inner = [line for one in _attachments(attachment) if _is_forward(one) for line in _deeper(one, own, depth)]
-    inner += [line for one in _attachments(attachment) if not _is_forward(one) for line in _of_alert(one, own)]
-    files = (file for file in _list(attachment, "files") if _text(_mapping(file), "mode") not in GONE_FILES)
-    named = [f"[with a file: {label(_text(file, 'name'))}]" for file in map(_mapping, files)]
+    inner = [line for one in attachment.parts("attachments") if _is_forward(one) for line in _deeper(one, own, depth)]
+    inner += [line for one in attachment.parts("attachments") if not _is_forward(one) for line in _of_alert(one, own)]
+    files = [file for file in attachment.parts("files") if file.text("mode") not in GONE_FILES]
+    named = [f"[with a file: {label(file.text('name'))}]" for file in files]
     return [f"> {head}, forwarded:]", *(words or ([] if inner or named else [f"> {_GONE}"])), *inner, *_quote(named)]
 
 
-def _deeper(attachment: Json, own: str, depth: int) -> list[str]:
+def _deeper(attachment: Payload, own: str, depth: int) -> list[str]:
     if depth == _DEEPEST:
         return [f"> {_LEFT_OUT}"]
     return _quote(_forwarded(attachment, own, depth + 1))
 
 
-def _origin(attachment: Json) -> str:
-    name, channel = label(_text(attachment, "channel_name")), _text(attachment, "channel_id")
+def _origin(attachment: Payload) -> str:
+    name, channel = label(attachment.text("channel_name")), attachment.text("channel_id")
     if name:
         return f"#{name}" if channel.startswith(("C", "G")) and " " not in name else name
     if channel.startswith("D"):
@@ -187,120 +187,117 @@ def _origin(attachment: Json) -> str:
     return "another channel" if channel else ""
 
 
-def _mention(attachment: Json) -> str:
-    author = _text(attachment, "author_id")
+def _mention(attachment: Payload) -> str:
+    author = attachment.text("author_id")
     return f"<@{author}>" if author.isalnum() else ""
 
 
-def _words_of(attachment: Json, own: str) -> list[str]:
-    if text := _text(attachment, "text"):
+def _words_of(attachment: Payload, own: str) -> list[str]:
+    if text := attachment.text("text"):
         return _quote(readable(text, own).splitlines())
-    blocks = _of_blocks(attachment.get("blocks"), own)
-    for original in map(_mapping, _list(attachment, "message_blocks")):
-        blocks += _of_blocks(_mapping(original.get("message")).get("blocks"), own)
-    told = readable(_text(attachment, "fallback"), own)
+    blocks = _of_blocks(attachment.parts("blocks"), own)
+    for original in attachment.parts("message_blocks"):
+        blocks += _of_blocks(original.part("message").parts("blocks"), own)
+    told = readable(attachment.text("fallback"), own)
     return blocks or ([] if told.rstrip().endswith(":") else _quote(told.splitlines()))  # `[ts] name: words`
 
 
-def _of_alert(attachment: Json, own: str) -> list[str]:
+def _of_alert(attachment: Payload, own: str) -> list[str]:
     """Return a bot's attachment: pretext, title, text, fields, blocks and footer."""
     if _is_preview(attachment):
         return []
-    lines = [readable(_text(attachment, name), own) for name in ("pretext", "author_name", "title", "text")]
-    link = _text(attachment, "title_link")
+    lines = [readable(attachment.text(name), own) for name in ("pretext", "author_name", "title", "text")]
+    link = attachment.text("title_link")
     lines += [readable(link, own)] if link.startswith(("https://", "http://")) else []
-    for field in map(_mapping, _list(attachment, "fields")):
-        lines.append(f"{readable(_text(field, 'title'), own)}: {readable(_text(field, 'value'), own)}")
-    lines.append(readable(_text(attachment, "footer"), own))
+    for field in attachment.parts("fields"):
+        lines.append(f"{readable(field.text('title'), own)}: {readable(field.text('value'), own)}")
+    lines.append(readable(attachment.text("footer"), own))
     told = _quote([line for text in lines for line in text.splitlines() if line.strip(" :")])
-    told += [line for line in _of_blocks(attachment.get("blocks"), own) if line not in told]
-    return told or _quote(readable(_text(attachment, "fallback"), own).splitlines())
+    told += [line for line in _of_blocks(attachment.parts("blocks"), own) if line not in told]
+    return told or _quote(readable(attachment.text("fallback"), own).splitlines())
 
 
-def _is_preview(attachment: Json) -> bool:
-    made = attachment.get("is_app_unfurl") or _text(attachment, "from_url") or _text(attachment, "original_url")
-    return bool(made) or bool(_text(attachment, "service_name") and not _text(attachment, "text"))
+def _is_preview(attachment: Payload) -> bool:
+    made = attachment.data.get("is_app_unfurl") or attachment.text("from_url", "original_url")
+    return bool(made) or bool(attachment.text("service_name") and not attachment.text("text"))
 
 
-def _of_blocks(blocks: object, own: str) -> list[str]:
+def _of_blocks(blocks: Sequence[Payload], own: str) -> list[str]:
     """Return the text of Block Kit blocks, one line for each piece, with the labels of buttons and pictures."""
     pieces = list[str]()
-    for block in map(_mapping, blocks if isinstance(blocks, list) else ()):
-        kind = label(_text(block, "type"))
+    for block in blocks:
+        kind = label(block.text("type"))
         if kind in {"rich_text", "table"}:
             pieces += _rich(block, own) if kind == "rich_text" else _rows(block, own)
             continue
         if kind not in _KNOWN:
             pieces.append(_UNKNOWN.format(kind=kind or "no kind"))
-        for part in (block.get("text"), block.get("title"), *_list(block, "fields"), *_list(block, "elements")):
-            pieces.append(_piece(part, own))
-        pieces.append(readable(_text(block, "alt_text"), own))
+        texts = (block.data.get("text"), block.data.get("title"), *block.listed("fields"), *block.listed("elements"))
+        pieces += [_piece(part, own) for part in texts]
+        pieces.append(readable(block.text("alt_text"), own))
     return _quote([line for piece in pieces for line in piece.splitlines() if line.strip()])
 
 
 def _piece(part: object, own: str) -> str:
     if isinstance(part, str):
         return readable(part, own)
-    found = _mapping(part)
-    text = found.get("text")
-    return readable(text, own) if isinstance(text, str) else readable(_text(_mapping(text), "text"), own)
+    found = Payload.of(part)
+    return readable(found.text("text") or found.part("text").text("text"), own)
 
 
-def _rich(block: Json, own: str) -> list[str]:
+def _rich(block: Payload, own: str) -> list[str]:
     """Return the lines of a rich text block: sections, list items, quotations and code each begin a line."""
     lines = list[str]()
-    for section in map(_mapping, _list(block, "elements")):
-        parts = _list(section, "elements")
-        if section.get("type") == "rich_text_list":
-            first = _number(section, "offset") + 1 if section.get("style") == "ordered" else None
-            indent = "  " * min(_number(section, "indent"), _INDENTS)
+    for section in block.parts("elements"):
+        parts = section.parts("elements")
+        if section.text("type") == "rich_text_list":
+            first = section.number("offset") + 1 if section.text("style") == "ordered" else None
+            indent = "  " * min(section.number("indent"), _INDENTS)
             for number, item in enumerate(parts, first or 0):
                 mark = "-" if first is None else f"{number}."
-                lines.append(f"{indent}{mark} {_run(_list(_mapping(item), 'elements'), own)}")
+                lines.append(f"{indent}{mark} {_run(item.parts('elements'), own)}")
         else:
             lines.append(_run(parts, own))
     return lines
 
 
-def _tables(attachment: Json, own: str) -> list[str]:
+def _tables(attachment: Payload, own: str) -> list[str]:
     """Return the tables that a user pasted, which Slack keeps in the blocks of an attachment."""
-    blocks = [one for one in map(_mapping, _list(attachment, "blocks")) if one.get("type") == "table"]
+    blocks = [one for one in attachment.parts("blocks") if one.text("type") == "table"]
     return _of_blocks(blocks, own)
 
 
-def _rows(block: Json, own: str) -> list[str]:
-    rows = [row if isinstance(row, list) else [] for row in _list(block, "rows")]
-    return [" | ".join(" ".join(_cell(_mapping(cell), own)) for cell in row) for row in rows]
+def _rows(block: Payload, own: str) -> list[str]:
+    rows = [row if isinstance(row, list) else [] for row in block.listed("rows")]
+    return [" | ".join(" ".join(_cell(cell, own)) for cell in map(Payload.of, row)) for row in rows]
 
 
-def _cell(cell: Json, own: str) -> list[str]:
-    return (
-        _rich(cell, own) if cell.get("type") == "rich_text" else [" ".join(readable(_text(cell, "text"), own).split())]
-    )
+def _cell(cell: Payload, own: str) -> list[str]:
+    rich = cell.text("type") == "rich_text"
+    return _rich(cell, own) if rich else [" ".join(readable(cell.text("text"), own).split())]
 
 
-def _run(parts: Sequence[object], own: str) -> str:
-    return "".join(_part(_mapping(part), own) for part in parts)
+def _run(parts: Sequence[Payload], own: str) -> str:
+    return "".join(_part(part, own) for part in parts)
 
 
-def _part(part: Json, own: str) -> str:
+def _part(part: Payload, own: str) -> str:
     """Return an element of rich text, or its kind if it has no text."""
-    kind = _text(part, "type")
+    kind = part.text("type")
     if kind in _FORMS:
         name, form = _FORMS[kind]
-        return form.format(label(_text(part, name)))
+        return form.format(label(part.text(name)))
     match kind:
         case "text":
-            return _text(part, "text")
-        case "user" if (person := _text(part, "user_id")).isalnum():
+            return part.text("text")
+        case "user" if (person := part.text("user_id")).isalnum():
             return "" if person == own else f"<@{person}>"
         case "link":
-            text, address = _text(part, "text"), _text(part, "url")
+            text, address = part.text("text"), part.text("url")
             return f"{text} ({address})" if text and text != address else address
-        case "date" if (at := _number(part, "timestamp")) and not _text(part, "fallback"):
+        case "date" if (at := part.number("timestamp")) and not part.text("fallback"):
             return _moment(at)
-    words = next((text for name in _WORDS_OF_PART if (text := _text(part, name))), "")
-    return words or _UNKNOWN.format(kind=label(kind) or "no kind")
+    return part.text(*_WORDS_OF_PART) or _UNKNOWN.format(kind=label(kind) or "no kind")
 
 
 def _moment(at: int) -> str:
@@ -324,29 +321,6 @@ def _cut(lines: Sequence[str]) -> str:
     return "\n".join(kept)
 
 
-def _plain(message: Json, own: str) -> frozenset[str]:
+def _plain(message: Payload, own: str) -> frozenset[str]:
     """Return the lines of a message's own text, quoted, which blocks mostly repeat."""
-    return frozenset(_quote([line for line in readable(_text(message, "text"), own).splitlines() if line.strip()]))
-
-
-def _attachments(message: Json) -> list[Json]:
-    return [_mapping(one) for one in _list(message, "attachments")]
-
-
-def _list(mapping: Json, name: str) -> list[object]:
-    value = mapping.get(name)
-    return value if isinstance(value, list) else []
-
-
-def _number(mapping: Json, name: str) -> int:
-    value = mapping.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(mapping: Json, name: str) -> str:
-    value = mapping.get(name)
-    return value if isinstance(value, str) else ""
+    return frozenset(_quote([line for line in readable(message.text("text"), own).splitlines() if line.strip()]))

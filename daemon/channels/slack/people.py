@@ -1,4 +1,4 @@
-"""The users and channels of Slack, cached for ten minutes or until an event reports a change."""
+"""The users, channels and user groups of Slack, kept for ten minutes or until an event reports a change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from daemon.channels.slack.api import SlackClient, Window
 from daemon.channels.slack.event_reader import place_of
-from daemon.channels.slack.history import read_pages
+from daemon.channels.slack.history import read_items, read_rooms
 from daemon.channels.slack.message_text import label
+from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.refusals import DEAD_TOKEN, TimedCache
-from daemon.core.errors import ChannelRefused, NotDelivered, StoreError
+from daemon.core.concurrency import set_within
+from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered, StoreError
 from daemon.core.perception import Place
 from daemon.core.ports import PersonRooms
 from daemon.core.ports.services import Clock, Emit
@@ -144,8 +146,7 @@ class Directory:
         self._users.forget(id_)
 
     def known_user(self, id_: str) -> SlackUser | None:
-        found = self._users.peek(id_, None)
-        return found if isinstance(found, SlackUser) else None
+        return self._users.peek(id_, None)
 
     def known_room(self, channel: str) -> SlackRoom | None:
         return self._rooms.peek(channel, None)
@@ -180,10 +181,11 @@ class Directory:
     async def _read_list(self) -> None:
         """Cache every user on the first pages of the workspace's list."""
         try:
-            listed, _ = await read_pages(
+            listed, _ = await read_items(
                 self._client,
                 "users.list",
                 "members",
+                dict,
                 most=_LIST_PAGES,
                 window=self._list_slots,
                 include_locale=True,
@@ -197,14 +199,7 @@ class Directory:
     async def _read_rooms(self) -> None:
         """Cache every unknown channel on the first pages of those that the soul is in."""
         try:
-            listed, _ = await read_pages(
-                self._client,
-                "users.conversations",
-                "channels",
-                most=_LIST_PAGES,
-                types="public_channel,private_channel",
-                exclude_archived=True,
-            )
+            listed = await read_rooms(self._client, most=_LIST_PAGES)
         except ChannelRefused:
             return
         for record in listed:
@@ -212,32 +207,29 @@ class Directory:
                 self._rooms.put(id_, _room(record))
 
     async def _fetch_user(self, id_: str) -> SlackUser | None:
-        answer = await self._ask("users.info", user=id_, include_locale=True)
-        record = answer.get("user") if answer else None
-        return _user(record) if isinstance(record, dict) and record.get("id") == id_ else None
+        record = (await self._ask("users.info", user=id_, include_locale=True)).part("user")
+        return _user(record.data) if record and record.text("id") == id_ else None
 
     async def _fetch_room(self, channel: str) -> SlackRoom | None:
-        answer = await self._ask("conversations.info", channel=channel, include_num_members=True)
-        record = answer.get("channel") if answer else None
-        return _room({**record, "id": channel}) if isinstance(record, dict) else None
+        record = (await self._ask("conversations.info", channel=channel, include_num_members=True)).part("channel")
+        return _room({**record.data, "id": channel}) if record else None
 
-    async def _ask(self, method: str, **arguments: object) -> Mapping[str, Any] | None:
-        """Return Slack's answer, or None for a refusal. A dead token or a missing scope raises NotDelivered."""
+    async def _ask(self, method: str, **arguments: object) -> Payload:
+        """Return Slack's answer, empty for a refusal. A dead token or a missing scope raises NotDelivered."""
         try:
-            return await self._client.call(method, **arguments)
+            return Payload(await self._client.call(method, **arguments))
         except ChannelRefused as error:
             if error.code in DEAD_TOKEN | {"missing_scope"}:
                 raise NotDelivered(error.message, hint=error.hint, retry_after=60.0) from error
-            return None
+            return Payload({})
 
 
 def _room(record: Mapping[str, Any]) -> SlackRoom:
-    count = record.get("num_members")
     return SlackRoom(
         str(record["id"]),
         place_of(record),
         shared=bool(record.get("is_ext_shared")),
-        members=count if isinstance(count, int) else 0,
+        members=Payload(record).number("num_members"),
         name=label(str(record.get("name") or "")),
         org_shared=bool(record.get("is_org_shared")),
         creator=str(record.get("creator") or ""),
@@ -247,26 +239,24 @@ def _room(record: Mapping[str, Any]) -> SlackRoom:
 
 def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUser:
     """Return a user as Slack describes it. A missing language is taken from the `known` user."""
-    profile = record.get("profile")
-    profile = profile if isinstance(profile, dict) else {}
-    grid = record.get("enterprise_user")
-    others = grid.get("teams") if isinstance(grid, dict) else None
-    teams = [record.get("team_id"), *(others if isinstance(others, list) else ())]
-    names = (profile.get("display_name"), profile.get("real_name"), record.get("real_name"), record.get("name"))
+    user, rights = Payload.of(record), ("is_admin", "is_owner", "is_primary_owner")
+    profile, grid, zone = user.part("profile"), user.part("enterprise_user"), user.text("tz")
+    names = (profile.text("display_name"), profile.text("real_name"), user.text("real_name"), user.text("name"))
+    teams = {team for team in (user.text("team_id"), *grid.listed("teams")) if isinstance(team, str) and team}
     return SlackUser(
         id=str(record["id"]),
-        name=next((shown for name in names if isinstance(name, str) and (shown := label(name))), ""),
-        bot=bool(record.get("is_bot")) or record.get("id") == "USLACKBOT",
-        bot_id=str(profile.get("bot_id") or ""),
+        name=next((shown for name in names if (shown := label(name))), ""),
+        bot=bool(record.get("is_bot")) or record["id"] == "USLACKBOT",
+        bot_id=profile.text("bot_id"),
         deactivated=bool(record.get("deleted")),
         guest=bool(record.get("is_restricted") or record.get("is_ultra_restricted")),
         stranger=bool(record.get("is_stranger")),
-        teams=frozenset(team for team in teams if isinstance(team, str) and team),
-        language=str(record.get("locale") or (known.language if known else "")),
-        home=home if isinstance(home := record.get("team_id"), str) else "",
-        enterprise=str(grid.get("enterprise_id") or "") if isinstance(grid, dict) else "",
-        admin=any(record.get(right) is True for right in ("is_admin", "is_owner", "is_primary_owner")),
-        zone=zone if isinstance(zone := record.get("tz"), str) and zone_of(zone) else "",
+        teams=frozenset(teams),
+        language=user.text("locale") or (known.language if known else ""),
+        home=user.text("team_id"),
+        enterprise=grid.text("enterprise_id"),
+        admin=any(record.get(right) is True for right in rights),
+        zone=zone if zone_of(zone) else "",
     )
 
 
@@ -325,7 +315,6 @@ class TimezoneSync:
                 await self._tell(person)
 
 
-_PERSON: Final = ("U", "W")
 _GROUP: Final = "S"
 _PATIENCE_S: Final = 1.5  # seconds; a reply waits for the names
 
@@ -342,7 +331,7 @@ class Names:
 
         async def ask(id_: str) -> None:
             try:
-                found[id_] = await (self._person(id_) if id_.startswith(_PERSON) else self._room(id_))
+                found[id_] = await (self._person(id_) if id_.startswith(_USERS) else self._room(id_))
             except NotDelivered:
                 return
 
@@ -361,3 +350,49 @@ class Names:
     async def _room(self, id_: str) -> str:
         room = await self._directory.room(id_)
         return room.name if room and room.place is Place.PUBLIC_CHANNEL and not room.open_to_others else ""
+
+
+_EVERY_S: Final = 600.0  # seconds; another daemon on the same app may have received the event
+GROUPS_CHANGE: Final = ("subteam_created", "subteam_updated", "subteam_members_changed")
+
+
+class OwnGroups:
+    """The user groups. `ids` hold the soul, `handles` are those of all groups by id; empty without the scope."""
+
+    def __init__(self, client: SlackClient) -> None:
+        self.ids = set[str]()
+        self.handles = dict[str, str]()
+        self._client = client
+        self._changed = asyncio.Event()
+        self._trouble = ""
+
+    async def take_note(self, _: Payload) -> None:
+        """Read the groups again, since an event reports a change."""
+        self._changed.set()
+
+    async def keep(self, user: str) -> None:
+        """Read the groups again after changes and periodically, until cancelled."""
+        while True:
+            await set_within(self._changed, self._client.clock, _EVERY_S)
+            self._changed.clear()
+            await self.read(user)
+
+    async def read(self, user: str) -> None:
+        """Read which groups hold `user` (Slack: usergroups.list). Never raises: a failed read changes nothing."""
+        try:
+            answer = await self._client.call("usergroups.list", include_users=True)
+        except ChannelError as error:
+            if error.message != self._trouble:  # a missing scope is logged once
+                self._trouble = error.message
+                self._client.emit("slack.groups_unknown", reason=error.message, hint=error.hint)
+            return
+        self._trouble = ""
+        groups = Payload(answer).parts("usergroups")
+        self.handles.clear()
+        self.handles.update((one.text("id"), one.text("handle")) for one in groups)
+        holding = (one for one in groups if user in one.listed("users") and not one.data.get("date_delete"))
+        held = {one.text("id") for one in holding}
+        if held != self.ids:
+            self.ids.clear()
+            self.ids.update(held)
+            self._client.emit("slack.own_groups", groups=len(held))

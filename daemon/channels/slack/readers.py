@@ -6,6 +6,7 @@ from typing import Any, Final
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_in
 from daemon.channels.slack.history import read_items
+from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.people import Directory, SlackRoom, TimezoneSync
 from daemon.channels.slack.refusals import TimedCache
 from daemon.channels.slack.rooms import PrivateRooms
@@ -13,7 +14,6 @@ from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.lru import Lru
 from daemon.core.perception import Audience, AudienceKind, Origin, Perception, Place, Readers, may_quote
 from daemon.core.ports import PersonRooms, RoomNews
-from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import zone_of
 
 MOST_MEMBERS: Final = 1_000
@@ -40,20 +40,17 @@ class RoomReaders:
         self,
         client: SlackClient,
         directory: Directory,
-        clock: Clock,
-        emit: Emit,
         reader: Callable[[], EventReader | None],
     ) -> None:
         self._client = client
         self._directory = directory
-        self._emit = emit
         self._reader = reader
-        self._members = TimedCache(self._fetch_members, clock, size=_ROOMS)
+        self._members = TimedCache(self._fetch_members, client.clock, size=_ROOMS)
         self._spoken = Lru[tuple[str, str], None](_THREADS)
         self._heard = 0
-        self._private = PrivateRooms(client, clock, emit, reader)
+        self._private = PrivateRooms(client, reader)
         self._news: RoomNews | None = None
-        self._movers = TimezoneSync(directory, clock, emit, self._team, self._tell)
+        self._movers = TimezoneSync(directory, client.clock, client.emit, self._team, self._tell)
 
     def share(self, news: RoomNews, person_rooms: PersonRooms) -> None:
         self._news, self._private.store = news, person_rooms
@@ -76,7 +73,7 @@ class RoomReaders:
         try:
             only = only and await self._are_members(reader, room, perception)
         except NotDelivered as error:
-            self._emit("slack.readers_unknown", channel=room.id, reason=error.message)
+            self._client.emit("slack.readers_unknown", channel=room.id, reason=error.message)
             return Readers(audience, members_only=False, unproven=True)
         if only and room.place is Place.DM and perception.author not in {reader.identity.user, reader.identity.bot}:
             known = await self._private.of(perception.author, where.soul)
@@ -107,29 +104,25 @@ class RoomReaders:
         """Mark a thread as read by an outsider who wrote in it. The mark stays even if the user leaves."""
         self._spoken[channel, thread] = None
 
-    async def take_note(self, body: Mapping[str, Any]) -> None:
+    async def take_note(self, payload: Payload) -> None:
         """Drop cached facts that an event disproves, for every payload, before it is read.
 
         Changes of readers are passed to the other daemons. Raises StoreError if that fails.
         """
-        event = body.get("event")
-        if not isinstance(event, dict):
-            return
-        kind, channel, user = str(event.get("type")), event.get("channel"), event.get("user")
-        if kind == "user_change" and isinstance(user, dict):
-            if isinstance(user.get("id"), str):
-                await self._learn(user)
-            return
-        if not isinstance(channel, str):
+        event = payload.event
+        kind, channel = event.text("type"), event.text("channel")
+        if kind == "user_change" and event.part("user").text("id"):
+            await self._learn(event.part("user").data)
+        if kind == "user_change" or not channel:
             return
         if kind in _PEOPLE_CHANGED:
             self._forget_members(channel)
-        elif kind in _ROOM_CHANGED or event.get("subtype") in _CONVERTED:
+        elif kind in _ROOM_CHANGED or event.text("subtype") in _CONVERTED:
             self._forget(channel, kind)
         else:
-            self._compare(channel, place_in(event), shared=body.get("is_ext_shared_channel"))
-        await self._private.take_note(self._team(), event, knows_member=self._is_known_member(str(user)))
-        if kind in (*_PEOPLE_CHANGED, *_ROOM_CHANGED) or event.get("subtype") in _CONVERTED:
+            self._compare(channel, place_in(event), shared=payload.data.get("is_ext_shared_channel"))
+        await self._private.take_note(self._team(), event, knows_member=self._is_known_member(event.text("user")))
+        if kind in (*_PEOPLE_CHANGED, *_ROOM_CHANGED) or event.text("subtype") in _CONVERTED:
             await self._tell(channel)
 
     async def _learn(self, user: Mapping[str, Any]) -> None:
@@ -246,6 +239,6 @@ class RoomReaders:
                 channel=channel,
             )
         except ChannelRefused as error:
-            self._emit("slack.readers_unknown", channel=channel, reason=error.message)
+            self._client.emit("slack.readers_unknown", channel=channel, reason=error.message)
             return None
         return tuple(listed) if whole else None

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader, place_of
 from daemon.channels.slack.gate import SlackGate
-from daemon.channels.slack.history import as_seconds, read_messages, read_pages
+from daemon.channels.slack.history import PRIVATE, as_seconds, read_messages, read_rooms
+from daemon.channels.slack.payload import Payload
 from daemon.channels.slack.people import SlackRoom
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
@@ -24,26 +26,19 @@ _PAGES: Final = 5
 _SHARED_HINT: Final = "it is shared with other organisations; SOUL_ALLOW_SHARED_CHANNELS decides about those"
 
 
+@dataclass(frozen=True, slots=True)
 class RoomFinder:
     """The finder of channels and DMs by id. `reader` gives None while our own ids are unknown."""
 
-    def __init__(
-        self,
-        client: SlackClient,
-        gate: SlackGate,
-        settings: Settings,
-        reader: Callable[[], EventReader | None],
-        has_member: Callable[[str, str], Awaitable[bool]],
-    ) -> None:
-        self._client = client
-        self._gate = gate
-        self._settings = settings
-        self._reader = reader
-        self._has_member = has_member
+    client: SlackClient
+    gate: SlackGate
+    settings: Settings
+    reader: Callable[[], EventReader | None]
+    has_member: Callable[[str, str], Awaitable[bool]]
 
     async def find_room(self, contact: str) -> Room:
         """Return the room as `Channel.find_room` requires. The soul may not write to a user whom the gate refuses."""
-        reader = self._reader()
+        reader = self.reader()
         if reader is None:
             raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
         if _PERSON.fullmatch(contact):
@@ -61,37 +56,29 @@ class RoomFinder:
 
     async def shared_room(self, person: str, name: str) -> Room:
         """Return the room as `Channel.shared_room` requires. Slack's member list decides."""
-        if (await self._gate.check_author(person, "", Place.DM)).outsider:
+        if (await self.gate.check_author(person, "", Place.DM)).outsider:
             raise ChannelRefused(f"{person} is no full member", code="guest")
         wanted = name.strip().removeprefix("#")
         channel = wanted if _CHANNEL.fullmatch(wanted) else await self._named(person, wanted)
         found = await self.find_room(channel)
-        if not await self._has_member(channel, person):
+        if not await self.has_member(channel, person):
             raise ChannelRefused(f"{person} is not in {channel}", code="not_there")
         return found
 
     async def _named(self, person: str, name: str) -> str:
         """Return the id of the channel of this name that a person is in, as far as Slack lists it to the app."""
-        listed, _ = await read_pages(
-            self._client,
-            "users.conversations",
-            "channels",
-            most=_PAGES,
-            user=person,
-            types="public_channel,private_channel",
-            exclude_archived=True,
-        )
+        listed = await read_rooms(self.client, most=_PAGES, user=person)
         found = [one for one in listed if str(one.get("name", "")).casefold() == name.casefold()]
         if not name or not found:
             raise ChannelRefused(f"{person} is in no channel of that name", code="not_there")
         return str(found[0]["id"])
 
     async def _dm_with(self, user: str) -> str:
-        decision = await self._gate.check_author(user, "", Place.DM)
+        decision = await self.gate.check_author(user, "", Place.DM)
         if not decision.admitted:
             raise ChannelRefused(f"the soul may not write to {user}: {decision.reason}", code=decision.reason)
         try:
-            opened = (await self._client.call("conversations.open", users=user)).get("channel")
+            opened = (await self.client.call("conversations.open", users=user)).get("channel")
         except DeliveryUncertain as doubt:
             raise NotDelivered(doubt.message) from doubt  # opening a DM is idempotent
         channel = opened.get("id") if isinstance(opened, dict) else None
@@ -100,9 +87,9 @@ class RoomFinder:
         return channel
 
     async def _check_channel(self, channel: str) -> Mapping[str, Any]:
-        answer = (await self._client.call("conversations.info", channel=channel)).get("channel")
+        answer = (await self.client.call("conversations.info", channel=channel)).get("channel")
         room: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
-        if room.get("is_ext_shared") and not self._settings.allow_shared_channels:
+        if room.get("is_ext_shared") and not self.settings.allow_shared_channels:
             raise ChannelRefused(f"the soul may not write to {channel}", code="shared_channel", hint=_SHARED_HINT)
         if room.get("is_archived"):
             raise ChannelRefused(f"{channel} is archived", code="is_archived", hint="unarchive it")
@@ -178,15 +165,13 @@ _MADE_PUBLIC: Final = "channel_convert_to_public"
 class PrivateRooms:
     """The private channels of users. `reader` gives None while our own ids are unknown. No `store`: none."""
 
-    def __init__(self, client: SlackClient, clock: Clock, emit: Emit, reader: Callable[[], EventReader | None]) -> None:
+    def __init__(self, client: SlackClient, reader: Callable[[], EventReader | None]) -> None:
         self._client = client
-        self._clock = clock
-        self._emit = emit
         self._reader = reader
         self._rests_until = 0.0
         self._refused = False  # the last list was refused; the next one will most likely be refused too
         self._private = set[str]()  # channels whose words are surely kept for their members alone
-        self._heard_all_since = clock.now_ms()
+        self._heard_all_since = client.clock.now_ms()
         self.store: PersonRooms | None = None
 
     async def of(self, person: str, soul: str) -> frozenset[str] | None:
@@ -199,19 +184,19 @@ class PrivateRooms:
             return frozenset()
         key = RoomListKey(reader.identity.team, person, reader.identity.user)
         for _ in range(_TRIES):
-            since = max(self._clock.now_ms() - KEPT_MS, self._heard_all_since)
+            since = max(self._client.clock.now_ms() - KEPT_MS, self._heard_all_since)
             if (known := await store.known(key, soul, since)) is not None:
                 return known
             try:
                 await self._read(store, key)
             except ChannelError as error:
                 if not isinstance(error, _Resting):
-                    self._rests_until = self._clock.monotonic() + (getattr(error, "retry_after", 0.0) or _REST)
+                    self._rests_until = self._client.clock.monotonic() + (getattr(error, "retry_after", 0.0) or _REST)
                     self._refused = isinstance(error, ChannelRefused)
-                    self._emit("slack.rooms_unknown", person=person, reason=error.message, hint=error.hint)
+                    self._client.emit("slack.rooms_unknown", person=person, reason=error.message, hint=error.hint)
                 return frozenset() if self._refused else None
             self._refused = False
-        known = await store.known(key, soul, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
+        known = await store.known(key, soul, max(self._client.clock.now_ms() - KEPT_MS, self._heard_all_since))
         return known or frozenset()
 
     async def holds(self, person: str, soul: str, room: str) -> bool:
@@ -221,9 +206,9 @@ class PrivateRooms:
         if store is None or reader is None:
             return False
         key = RoomListKey(reader.identity.team, person, reader.identity.user)
-        return await store.lists(key, room, max(self._clock.now_ms() - KEPT_MS, self._heard_all_since))
+        return await store.lists(key, room, max(self._client.clock.now_ms() - KEPT_MS, self._heard_all_since))
 
-    async def take_note(self, team: str, event: Mapping[str, Any], *, knows_member: bool) -> None:
+    async def take_note(self, team: str, event: Payload, *, knows_member: bool) -> None:
         """Correct the lists by an event about a channel. `knows_member`: its user is known as a full member.
 
         Raises StoreError.
@@ -231,7 +216,7 @@ class PrivateRooms:
         reader, store = self._reader(), self.store
         if store is None or reader is None:
             return
-        kind, subtype, room, user = (str(event.get(name) or "") for name in ("type", "subtype", "channel", "user"))
+        kind, subtype, room, user = map(event.text, ("type", "subtype", "channel", "user"))
         ours = user == reader.identity.user
         if kind == "channel_shared" or (kind == "member_joined_channel" and not (ours or knows_member)):
             await store.doubt(team, room)
@@ -265,22 +250,14 @@ class PrivateRooms:
     def forget_all(self) -> None:
         """Invalidate all lists: events may have been missed."""
         self._private.clear()
-        self._heard_all_since = self._clock.now_ms()
+        self._heard_all_since = self._client.clock.now_ms()
 
     async def _read(self, store: PersonRooms, key: RoomListKey) -> None:
         """Fetch a list and store it, unless events outdated it. Raises ChannelError, StoreError."""
-        if (wait := self._rests_until - self._clock.monotonic()) > 0:
+        if (wait := self._rests_until - self._client.clock.monotonic()) > 0:
             raise _Resting("Slack gave no list of a user's channels just now", retry_after=wait)
-        begun, asked_ms = await store.begin(key), self._clock.now_ms()
-        listed, _ = await read_pages(
-            self._client,
-            "users.conversations",
-            "channels",
-            most=_PAGES,
-            user=key.person,
-            types="private_channel",
-            exclude_archived=True,
-        )
+        begun, asked_ms = await store.begin(key), self._client.clock.now_ms()
+        listed = await read_rooms(self._client, most=_PAGES, user=key.person, types=PRIVATE)
         rooms = [str(one["id"]) for one in listed if _is_private(one)]
         await store.keep(key, rooms, begun, asked_ms)
 
@@ -300,20 +277,20 @@ _MOST_TALK: Final = 120  # messages, the newest
 _SAID: Final = frozenset({"", "thread_broadcast", "me_message", "bot_message", "file_share"})
 
 
+@dataclass(frozen=True, slots=True)
 class RoomTalk:
     """The talk in channels that the soul is in, without messages of refused authors and the soul's own."""
 
-    def __init__(self, client: SlackClient, gate: SlackGate) -> None:
-        self._client = client
-        self._gate = gate
+    client: SlackClient
+    gate: SlackGate
 
     async def since(self, perception: Perception, ts: str, reader: EventReader) -> tuple[ThreadMessage, ...]:
         """Return the newest messages in a channel after a ts, oldest first. Raises ChannelError."""
         channel, place = perception.conversation.channel, perception.place
-        listed, _ = await read_messages(self._client, channel, "", most=_TALK_PAGES, oldest=ts)
+        listed, _ = await read_messages(self.client, channel, "", most=_TALK_PAGES, oldest=ts)
         threads = sorted((one for one in listed if one.get("reply_count")), key=_replies, reverse=True)[:_THREADS]
         for root in threads:
-            replies, _ = await read_messages(self._client, channel, str(root["ts"]), most=1, oldest=ts)
+            replies, _ = await read_messages(self.client, channel, str(root["ts"]), most=1, oldest=ts)
             listed += [one for one in replies if one.get("ts") != root.get("ts")]
         found = {str(one["ts"]): one for one in listed if as_seconds(one.get("ts")) > as_seconds(ts)}
         newest = sorted(found.values(), key=lambda one: as_seconds(one["ts"]))[-_MOST_TALK:]
@@ -327,7 +304,7 @@ class RoomTalk:
         text = reader.text_of(message)[:_LONGEST]
         if not author or not text or reader.is_own(message) or str(message.get("subtype") or "") not in _SAID:
             return None
-        decision = await self._gate.check_author(author, channel, place)
+        decision = await self.gate.check_author(author, channel, place)
         return ThreadMessage(str(message["ts"]), author, decision.name or author, text) if decision.admitted else None
 
 

@@ -12,7 +12,6 @@ from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError, ChannelRefused, StoreError
 from daemon.core.perception import Perception
 from daemon.core.ports import MarksKept
-from daemon.core.ports.services import Clock, Emit
 
 _ACTIVE: Final = "active"
 _NO_SESSION: Final = "session_not_found"
@@ -31,10 +30,8 @@ _STATUS_REFUSED: Final = APP | {
 class Sessions:
     """The agent sessions. A stream sets its thread's session to `processing`, and its end sets it to `active`."""
 
-    def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
+    def __init__(self, client: SlackClient) -> None:
         self._client = client
-        self._clock = clock
-        self._emit = emit
         self._paused_until = 0.0
 
     async def stop_stream(self, channel: str, ts: str, **arguments: object) -> None:
@@ -58,7 +55,7 @@ class Sessions:
         try:
             await self._client.call("agents.sessions.setStatus", channel_id=channel, thread_ts=thread, status=_ACTIVE)
         except ChannelError as error:
-            self._emit("slack.session_open", channel=channel, reason=error.message)
+            self._client.emit("slack.session_open", channel=channel, reason=error.message)
             if isinstance(error, ChannelRefused) and error.code in _STATUS_REFUSED:
                 self._pause(error)
 
@@ -77,11 +74,11 @@ class Sessions:
             await self._client.call("agents.sessions.setStatus", **place, status=_ACTIVE, title=title)
 
     def _paused(self) -> bool:
-        return self._clock.monotonic() < self._paused_until
+        return self._client.clock.monotonic() < self._paused_until
 
     def _pause(self, error: ChannelRefused) -> None:
-        self._paused_until = self._clock.monotonic() + _PAUSE
-        self._emit("slack.no_sessions", reason=error.code)
+        self._paused_until = self._client.clock.monotonic() + _PAUSE
+        self._client.emit("slack.no_sessions", reason=error.code)
 
 
 TAKEN: Final = "eyes"
@@ -113,8 +110,8 @@ class Acknowledgements:
     minutes, by the state of their message.
     """
 
-    def __init__(self, client: SlackClient, clock: Clock, emit: Emit, *, wanted: bool) -> None:
-        self._client, self._clock, self._emit, self._wanted = client, clock, emit, wanted
+    def __init__(self, client: SlackClient, *, wanted: bool) -> None:
+        self._client, self._wanted = client, wanted
         self._waiting: asyncio.Queue[_Mark] = asyncio.Queue()
         self._refused_until = 0.0
 
@@ -126,11 +123,11 @@ class Acknowledgements:
                     await self._set(kept, await self._waiting.get())
         finally:
             try:
-                async with time_limit(self._clock, _ENDING):
+                async with time_limit(self._client.clock, _ENDING):
                     while not self._waiting.empty():
                         await self._set(kept, self._waiting.get_nowait())
             except TimeoutError:
-                self._emit("slack.marks_left", count=self._waiting.qsize())
+                self._client.emit("slack.marks_left", count=self._waiting.qsize())
 
     @asynccontextmanager
     async def shown(self, perception: Perception) -> AsyncIterator[Callable[[], None]]:
@@ -163,10 +160,10 @@ class Acknowledgements:
                 if left.answered and self._wanted:
                     self._waiting.put_nowait(_Mark(_ADD, *at, ANSWERED))
                 self._waiting.put_nowait(_Mark(_REMOVE, *at, TAKEN))
-            await self._clock.sleep(_LEFT_EVERY)
+            await self._client.clock.sleep(_LEFT_EVERY)
 
     async def _set(self, kept: MarksKept, mark: _Mark) -> None:
-        if self._clock.monotonic() < self._refused_until:
+        if self._client.clock.monotonic() < self._refused_until:
             return
         try:
             if mark.method == _ADD and mark.name == TAKEN:
@@ -174,7 +171,7 @@ class Acknowledgements:
             if await self._sent(mark) and mark.method == _REMOVE:
                 await kept.end(mark.message)
         except StoreError as error:
-            self._emit("slack.mark_not_kept", reason=error.message)
+            self._client.emit("slack.mark_not_kept", reason=error.message)
 
     async def _sent(self, mark: _Mark) -> bool:
         """Return True if Slack took a mark, or will never take it."""
@@ -182,7 +179,7 @@ class Acknowledgements:
             await self._client.call(mark.method, channel=mark.channel, timestamp=mark.ts, name=mark.name)
         except ChannelRefused as error:
             if error.code in APP:
-                self._refused_until = self._clock.monotonic() + _REST
+                self._refused_until = self._client.clock.monotonic() + _REST
             return error.code not in APP
         except ChannelError:
             return False

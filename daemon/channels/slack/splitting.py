@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from daemon.channels.slack.event_reader import ANSWER_ACTIONS, APPROVAL_ACTIONS, FEEDBACK_ACTION
+from daemon.channels.slack.arrivals import ANSWER_ACTIONS, APPROVAL_ACTIONS, FEEDBACK_ACTION
 from daemon.channels.slack.link_safety import PART, PLAIN, SECTION, size, sizes
 from daemon.channels.slack.markup import inert
 from daemon.channels.slack.mrkdwn import to_mrkdwn
