@@ -245,7 +245,7 @@ def _named(columns: str) -> Iterable[tuple[str, str]]:
         yield heading or key.upper(), key
 
 
-class Table:
+class TextTable:
     """The table of a list. `nothing` is printed in place of an empty one, `below` the lines of each row after it."""
 
     def __init__(
@@ -283,7 +283,7 @@ class Card:
             say(f"\n{row[self.body]}")
 
 
-Text = Table | Card | str | Callable[[Any], object]
+Text = TextTable | Card | str | Callable[[Any], object]
 """An answer in words: a table, a card, a sentence with keys in braces, or a function that prints it."""
 
 
@@ -330,7 +330,7 @@ def _only(row: Row, names: Sequence[str]) -> Row:
 
 def _print(text: Text, found: Any, now_ms: int, names: Sequence[str]) -> None:  # noqa: ANN401 - a JSON value
     match text:
-        case Table():
+        case TextTable():
             text.print(found, now_ms)
         case Card():
             text.print(_only(found, names))
@@ -347,8 +347,8 @@ def lists(
     below: Callable[[Row], Iterable[str]] = lambda _: (),
     words: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Sequence[object] | None]]], Callable[..., None]]:
-    """Make a command of a coroutine that returns rows: see `shows` and `Table`."""
-    return shows(keys, Table(*columns, nothing=nothing, below=below), words=words)
+    """Make a command of a coroutine that returns rows: see `shows` and `TextTable`."""
+    return shows(keys, TextTable(*columns, nothing=nothing, below=below), words=words)
 
 
 def acts(function: Callable[..., Awaitable[str]]) -> Callable[..., None]:

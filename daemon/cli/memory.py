@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from daemon.cli.listing import Here, Table, age, ago, facts, lists, say, shows, silent
+from daemon.cli.listing import Here, TextTable, age, ago, facts, lists, say, shows, silent
 from daemon.cli.options import limit_option
 from daemon.cli.words import Hidden, plain
 from daemon.core.config import Settings
@@ -43,7 +43,7 @@ def meaning_of(settings: Settings, stack: AsyncExitStack) -> Meaning:
     return Meaning(embedder, vectors, _SLOW_S)
 
 
-_HITS: Final = Table(
+_HITS: Final = TextTable(
     *("id kind audience", ago("when_ms", "SINCE"), ("SCORE", lambda row: f"{row['score']:.2f}"), "WORDS=text"),
     nothing="Nothing surfaces: a reply there would know nothing that bears on it.",
 )

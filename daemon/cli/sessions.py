@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from daemon.cli.listing import Column, Here, Table, acts, ago, lists, over, say, shows
+from daemon.cli.listing import Column, Here, TextTable, acts, ago, lists, over, say, shows
 from daemon.cli.words import plain
 from daemon.core.errors import ConfigError, StoreError
 from daemon.core.ports.services import SystemClock
@@ -34,7 +34,7 @@ def _or_dash(key: str) -> Column:
     return key, lambda row: row[key] or "-"
 
 
-_TABLE: Final = Table(
+_TABLE: Final = TextTable(
     *("name=name state=state", _or_dash("project"), _or_dash("branch"), _or_dash("host")),
     *(ago("seen_ms", "seen"), _or_dash("reason"), "waiting=waiting", _or_dash("bound")),
 )

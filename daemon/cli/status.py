@@ -8,7 +8,7 @@ import click
 
 from daemon.app.assembly import caps_of, tick_budget_of
 from daemon.cli.checks import souls_of
-from daemon.cli.listing import Here, Table, age, facts, names_of, say, shows
+from daemon.cli.listing import Here, TextTable, age, facts, names_of, say, shows
 from daemon.cli.words import plain
 from daemon.core.errors import SoulError
 from daemon.core.ports.services import SystemClock
@@ -209,7 +209,7 @@ def _spending(spent: Mapping[str, Any]) -> str:
 
 def _print_costs(found: list[Row]) -> None:
     key = click.get_current_context().params["by"]
-    table = Table(
+    table = TextTable(
         *(
             (key.upper(), lambda row: f"{row['key']} ({row['name']})" if row["name"] else row["key"] or "-"),
             ("COST", lambda row: f"{'≤' if row['unpriced'] else ''}${row['cost_usd']:.4f}"),

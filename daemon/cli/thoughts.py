@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from daemon.cli.listing import Here, Table, at, facts, json_of, lists, names_of, say, say_json, shows
+from daemon.cli.listing import Here, TextTable, at, facts, json_of, lists, names_of, say, say_json, shows
 from daemon.cli.options import conversation_option, limit_option, of_soul, until_interrupted
 from daemon.cli.words import Hidden
 from daemon.core.ports.services import Clock, SystemClock
@@ -47,7 +47,7 @@ def _speech(row: Row) -> list[str]:
     return [f"    {name}: {text}" for name, text in said if text]
 
 
-_TABLE: Final = Table(
+_TABLE: Final = TextTable(
     *(at("at_ms", "WHEN"), "id occasion process conversation", ("SPOKE", lambda row: "yes" if row["spoke"] else "no")),
     ("DID", lambda row: sum(number for number in row["did"].values() if isinstance(number, int))),
     ("REFUSED", lambda row: len(row["refused"])),

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from daemon.app import consolidate_here
-from daemon.cli.listing import Here, Table, at, facts, lists, say, shows, silent
+from daemon.cli.listing import Here, TextTable, at, facts, lists, say, shows, silent
 from daemon.cli.memory import INDEX, index_row, index_state
 from daemon.cli.options import MOST_AT_ONCE, limit_option
 from daemon.core.config import forget_secrets
@@ -100,7 +100,7 @@ _NO_LEASE: Final = 0  # an order takes none
 @click.command("consolidate")
 @shows(
     _KEYS,
-    Table(*_RUN, nothing="There was nothing to do."),
+    TextTable(*_RUN, nothing="There was nothing to do."),
     fails=lambda runs: any(one["state"] == "failed" for one in runs),
 )
 async def consolidate_command(here: Here) -> list[Row]:

@@ -117,6 +117,10 @@ class CycleServices:
         return int(self.settings.visit_silence * 1000)
 
     @property
+    def learning_lull_ms(self) -> int:
+        return int(min(self.settings.learn_after, self.settings.visit_silence) * 1000)
+
+    @property
     def thinks_by_itself(self) -> bool:
         return self.tick_budget(self.soul()) is not None
 

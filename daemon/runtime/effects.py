@@ -77,8 +77,7 @@ def effect_of_cycle(
         said = cycle.says(motor.said, kind, passing=bool(cycle.paused))
         said = replace(said, thought=_private(cycle, motor), model=_spoken_by(cycle.calls))
         turns = (*turns, said.stated_as(motor.stated))
-    now, settings = cycle.services.clock.now_ms(), cycle.services.settings
-    lull_ms = int(min(settings.learn_after, settings.visit_silence) * 1000)
+    services, now = cycle.services, cycle.services.clock.now_ms()
     effect = effect_of_words(cycle, parts, turns)
     return replace(
         effect,
@@ -104,12 +103,12 @@ def effect_of_cycle(
         asker=Asker(newest.author, claim.conversation, claim.audience, newest.ts),
         visit_note=_note_of_visit(cycle, soul, thinking.run.state),
         rooms=cycle.heard_by.rooms,
-        lulls={"models_the_visitor": lull_ms},
+        lulls={"models_the_visitor": services.learning_lull_ms},
         surfaced=(*marked(cycle.found).items(), *motor.drawn_on.items()) if parts else (),
         known_facts=cycle.known_facts if parts else (),
         files=() if _unposted(cycle) else files,
         answers=motor.answers if parts and Speaks.of(newest.author) is Speaks.PERSON else (),
-        most_intentions=settings.schedule_max,
+        most_intentions=services.settings.schedule_max,
         dates={**effect.dates, **motor.dates},
         given=tuple(one.id for one in cycle.at_hand.expected.errors),
         thoughts=thoughts_of(cycle, motor, thinking.run, thinking.transcript) if soul.mind == "cycle" else None,
