@@ -6,7 +6,6 @@ from asyncio import Event
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
 from daemon.core.ports.arrivals import Arrival
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.local_slack.faults import Profile
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
@@ -63,8 +63,7 @@ class _Watching:
         await Event().wait()
 
 
-@dataclass(frozen=True, slots=True)
-class GapResult:
+class GapResult(Value):
     """What an outage came to: messages missed and heard twice, calls of Slack's, rooms read out of order."""
 
     said: int

@@ -1,19 +1,18 @@
 """What the model calls of one matter took, by the daemon's own table."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from bench.stage import Stage
 from bench.talk import read
 from daemon.core.ports.services import Completion
+from daemon.core.value import Value
 from daemon.llm.prices import cost_of
 
 HEAD: Final = ("what", "step", "calls", "in", "cached", "out", "$ of 1,000")
 """The head of a table of `ModelUse`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelUse:
+class ModelUse(Value):
     """One matter: its calls, their tokens and US dollars; `tokens_in` counts those that were `cached`, too."""
 
     what: str

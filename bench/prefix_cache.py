@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final, Protocol
 
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 
 MEMORIES: Final = re.compile(r"## Memories\n.*?(?=\n## |\n</context-)", re.DOTALL)
@@ -20,16 +21,14 @@ _STEP: Final = 128  # and by so many a longer one grows
 _LOOKS_BACK: Final = 20  # blocks before a mark at which Anthropic looks for a prefix that it keeps
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Value):
     """A part of a request that a mark may follow."""
 
     text: str
     marked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Value):
     """Tokens of a request: all, those read from the cache, those written to it, those of the region of memories."""
 
     model: str

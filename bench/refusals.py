@@ -5,11 +5,11 @@ import random
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count
 from typing import Final
 
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from daemon.channels.slack.channel import SlackChannel
@@ -19,6 +19,7 @@ from daemon.core.errors import AccessLost, ChannelRefused
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports.library import Post
 from daemon.core.ports.services import Clock, DraftLog, Task, TaskState
+from daemon.core.value import Value
 from daemon.local_slack.faults import MethodFault
 from daemon.local_slack.model import Json, Streaming, WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
@@ -70,8 +71,7 @@ REFUSED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Value):
     """One reply, one way of posting it, and the call that Slack refuses, `times` in a row."""
 
     reply: str

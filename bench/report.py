@@ -1,14 +1,16 @@
 """Rows of figures as one table for people and as JSON for machines; sheets have columns of their own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Final
+
+from msgspec.structs import asdict
+
+from daemon.core.value import Value
 
 _HEAD: Final = ("figure", "ours", "echo", "ratio", "target", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Value):
     """One figure; `echo` is the bare bot's, where it can be measured. A target bounds ours from above or below."""
 
     figure: str
@@ -54,16 +56,14 @@ class Row:
         return asdict(self) | {"ratio": self.ratio, "passed": self.passed}
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Value):
     """What the JSON holds under a name of its own, for machines alone."""
 
     name: str
     content: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Value):
     """Figures that need columns of their own: cells as they are shown, and a sentence on how to read them."""
 
     title: str

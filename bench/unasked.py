@@ -1,7 +1,6 @@
 """A soul that thinks by itself, on a clock that is moved: what each of its unasked thoughts takes, and an idle day."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from bench.model_server import model_server
@@ -9,6 +8,7 @@ from bench.model_use import ModelUse, used_since
 from bench.stage import Bot, Stage, stage
 from bench.talk import SENTENCE, at_rest, furnish, mark, read, say
 from bench.thinker import Thinker
+from daemon.core.value import Value
 
 _MINUTE, _HOUR = 60.0, 3_600.0
 _WITHIN: Final = 30.0
@@ -29,8 +29,7 @@ _GOALS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Unasked:
+class Unasked(Value):
     """The unasked thoughts that were played, and all calls of a day in which nothing was due."""
 
     thoughts: tuple[ModelUse, ...]

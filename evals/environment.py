@@ -1,7 +1,6 @@
 """The models that the daemon's own settings name, handed on to the daemons that scenarios are played with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,7 @@ from pydantic import SecretStr
 from daemon.core.config import Settings
 from daemon.core.config.sources import environment_name
 from daemon.core.errors import ConfigError
+from daemon.core.value import Value
 from daemon.llm.answers import Vendor, parse_model_id
 from daemon.llm.endpoint import endpoint_for
 from daemon.llm.router import choose_models
@@ -33,8 +33,7 @@ _NOT_HANDED_ON: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Value):
     """The models that are played with; `settings` hands them to a daemon, `secrets` are never written anywhere.
 
     `soul` is the folder of the configured soul. `paid` says that a call may cost money.

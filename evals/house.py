@@ -8,13 +8,13 @@ import tempfile
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from bench.processes import end, spawn
 from daemon.core.errors import DaemonError
 from daemon.core.ports.services import Clock, SystemClock
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from evals import depot
@@ -48,8 +48,7 @@ Launch = Callable[[Path, Mapping[str, str]], Awaitable[RunningDaemon]]
 """Starts a daemon in a folder with these settings; its log goes to the file `log` there."""
 
 
-@dataclass(frozen=True, slots=True)
-class DaemonProcess:
+class DaemonProcess(Value):
     """`python -m daemon run`, as `soul run` starts it."""
 
     process: Process
@@ -70,8 +69,7 @@ async def launch_process(home: Path, settings: Mapping[str, str]) -> RunningDaem
     return DaemonProcess(await spawn(home, "daemon", "run", settings=settings))
 
 
-@dataclass(frozen=True, slots=True)
-class House:
+class House(Value):
     """A workspace with a daemon in it; `tool_log` is where the stores' server notes its calls."""
 
     people: WorkspaceClient

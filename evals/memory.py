@@ -4,10 +4,10 @@ import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from daemon.core.value import Value
 from daemon.memory.database.sqlite import sqlite3
 
 _BUSY: Final = 5.0  # seconds to wait for another process that writes
@@ -19,8 +19,7 @@ _AT_REST: Final = """
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Value):
     """The newest rows at one moment; what is newer came of the turn that followed."""
 
     call: int = 0
@@ -30,8 +29,7 @@ class Mark:
     approval_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Value):
     """A model call, from `llm_calls`; `cost` is None where nothing is known of what it used.
 
     `bound` is 1 where its price is not known, and `cost` is the most that it can have been.
@@ -50,8 +48,7 @@ class Call:
     bound: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PathRow:
+class PathRow(Value):
     """A step of a conversation through the states."""
 
     act: str
@@ -61,16 +58,14 @@ class PathRow:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(Value):
     """A turn of the soul: `kind` is reply, cut or apology; `thought` is what was thought in private."""
 
     kind: str
     thought: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Value):
     """Everything newer than a mark."""
 
     calls: tuple[Call, ...] = ()

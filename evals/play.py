@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from bench.stage import shown
 from daemon.core.errors import DaemonError
 from daemon.core.ports.services import SystemClock
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceRefused
 from evals.checks import checks_of
 from evals.discretion import discretion_checks, slack_calls
@@ -22,12 +26,11 @@ OnTurn = Callable[[int], None]
 """Hears the number of each turn, from 0, before it is played."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Value):
     """`turn` bounds the seconds until all is done that came of a turn, `spending` the money of the whole run."""
 
     turn: float = 240.0
-    spending: Spending = field(default_factory=Spending)
+    spending: Spending = msgspec.field(default_factory=Spending)
 
 
 async def play(

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
+import msgspec
+
+from daemon.core.value import Value
 from evals.environment import Model
 from evals.house import Launch, launch_process
 from evals.play import Limits, play
@@ -23,8 +26,7 @@ class Rehearsal(StrEnum):
     WRONG = "wrong"
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Value):
     """What to play: each scenario so many times, `jobs` at once, within `seconds` and the money of `spending`."""
 
     scenarios: Sequence[Scenario]
@@ -33,7 +35,7 @@ class Order:
     jobs: int = 1
     seconds: float = 3600.0
     turn_seconds: float = 240.0
-    spending: Spending = field(default_factory=Spending)
+    spending: Spending = msgspec.field(default_factory=Spending)
     rehearsal: Rehearsal = Rehearsal.NONE
 
 

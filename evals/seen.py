@@ -1,25 +1,25 @@
 """What was seen of a scenario: each turn with its replies and rows, its checks, and why it may have broken off."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import field
+
+from daemon.core.value import Value
 from evals.memory import Call, Rows
 from evals.scenario import Category, Scenario, Turn
 
 MALFORMED: Final = "malformed"
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(Value):
     """A message of the soul as users see it; `place` is a channel's name or `dm:NAME`."""
 
     place: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SlackCall:
+class SlackCall(Value):
     """A call to Slack's Web API: its place, empty where it has none, and everything that it carried, as text."""
 
     method: str
@@ -27,8 +27,7 @@ class SlackCall:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Value):
     """One thing that had to be true; `seen` says what was there instead where it failed."""
 
     category: Category
@@ -37,8 +36,7 @@ class Check:
     seen: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedTurn:
+class PlayedTurn(Value):
     """A turn and what came of it. `at_ms` is when it was said, `seconds` how long until all was done."""
 
     turn: Turn
@@ -57,8 +55,7 @@ class PlayedTurn:
         return "\n\n".join(post.text for post in self.posts)
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Value):
     """A scenario, as far as it was played; `broke_off` says why it was not played to its end.
 
     `checks` are those of the whole scenario, `split` the models that lost the form so often that they speak split.
@@ -88,8 +85,7 @@ class Played:
         return not self.broke_off and all(check.passed for check in self.all_checks)
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Value):
     """How many checks of a category passed, of how many; `share` is None where there were none."""
 
     passed: int = 0
@@ -101,8 +97,7 @@ class Score:
         return self.passed / self.total if self.total else None
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Value):
     """Scores by category, model calls, tokens and money of one scenario or of all.
 
     `usd` is what the calls cost; `unpriced` counts those whose price is not known, held in it with their most.

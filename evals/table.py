@@ -1,9 +1,9 @@
 """The scores as a table for a terminal, with what failed below it, and as JSON for machines."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any, Final, TextIO
 
+from msgspec.structs import asdict
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text

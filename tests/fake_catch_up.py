@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from daemon.core.ports import HeardPlace, UnreadPlace
 

@@ -3,8 +3,10 @@
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelRefused
 from daemon.core.perception import Audience

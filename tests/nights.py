@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.services import Clock
 from daemon.core.spending import Charge
+from daemon.core.value import Value
 from daemon.memory.consolidation.slots import NightStores, night_stores
 from daemon.memory.consolidation.undo import Undone, undo
 from daemon.memory.database import Database, Transaction
@@ -33,8 +36,7 @@ DAY_S = 86_400.0
 NONCE = "n0nce"
 
 
-@dataclass(frozen=True)
-class _AtWork:
+class _AtWork(Value):
     """The clock of a daemon at work: it is not turned meanwhile, and what waits on it waits until the work is done."""
 
     clock: Clock

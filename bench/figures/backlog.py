@@ -2,8 +2,9 @@
 
 import asyncio
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bench.model_server import model_server
 from bench.plan import Bench

@@ -1,18 +1,17 @@
 """Five hundred mentions in the same moment, each a conversation of its own; memory before and after."""
 
 import asyncio
-from dataclasses import dataclass
 
 from bench.plan import Bench
 from bench.report import Row
 from bench.stage import PEOPLE, Bot, Json, Stage, stage, times_answered
+from daemon.core.value import Value
 
 _AT_ONCE = 32
 _WITHIN = 90.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Value):
     """Replies a second, messages without one, and MiB of memory at three times."""
 
     rate: float

@@ -7,7 +7,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from bench.model_server import model_server
@@ -19,6 +18,7 @@ from bench.stage import Bot, Stage, stage
 from bench.talk import SENTENCE, furnish, mark, read, say
 from bench.thinker import Thinker
 from daemon.core.ports.services import Completion
+from daemon.core.value import Value
 from daemon.llm.answers import parse_model_id
 from daemon.llm.prices import cost_of, traits_of
 
@@ -34,8 +34,7 @@ _TALKS: Final = {
 _PASSED: Final = ("greeting", "ready", "problem_solving", "poetic")  # a message may pass them and end in another
 
 
-@dataclass(frozen=True, slots=True)
-class _Models:
+class _Models(Value):
     """A protocol, and the models that the daemon chooses when its vendor's key is the only one."""
 
     protocol: str
@@ -60,8 +59,7 @@ _MODELS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(Value):
     """One message: the process it passed, the requests, output tokens, dollars with the vendor's cache and without.
 
     What is done after the reply is counted too.
@@ -96,8 +94,7 @@ async def measure(bench: Bench) -> list[Row | Sheet]:
     return [*ordinary, sheet]
 
 
-@dataclass(frozen=True, slots=True)
-class _Talker:
+class _Talker(Value):
     """Talks with a daemon that uses these models."""
 
     set_up: Stage

@@ -12,6 +12,7 @@ from bench.report import Row, Sheet
 from bench.stage import Bot, Stage, stage
 from bench.talk import furnish, mark, read, say
 from bench.thinker import CHANGE, LEARN, Thinker
+from daemon.core.value import Value
 
 _PIPELINES: Final = ("unified", "split")
 _HEAD: Final = ("process", "pipeline", "persona", "thinking", "in", "cached", "out", "after", "in", "cached", "out")
@@ -21,8 +22,7 @@ _LONG: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Value):
     """A message and its name in the table, the process that it passes, and a step that must follow the reply."""
 
     name: str
@@ -75,8 +75,7 @@ async def measure(_: Bench) -> list[Row | Sheet]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Spent:
+class _Spent(Value):
     """Calls by role, and their tokens."""
 
     persona: int = 0

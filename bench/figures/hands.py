@@ -15,6 +15,7 @@ from bench.stage import Bot, Stage, stage
 from bench.thinker import tagged
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place, Readers
 from daemon.core.ports.services import SystemClock
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.queues.claims import open_conversation
@@ -49,8 +50,7 @@ class _Witness:
         return tagged("Noted.", "Well."), None
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Value):
     """The workspace of the measurement."""
 
     set_up: Stage

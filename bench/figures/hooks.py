@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from yarl import URL
 from bench.plan import Bench
 from bench.report import Row, quantile
 from daemon.core.sessions import Visibility
+from daemon.core.value import Value
 from daemon.memory.shared.keys import KeyAdmin
 from tests.hooks.odd_inputs import odd_inputs
 from tests.http.daemons import HttpHome
@@ -122,8 +122,7 @@ async def _p95(command: list[str], env: dict[str, str], runs: int) -> float:
     return quantile([one.ms for one in ran], 0.95)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ran:
+class _Ran(Value):
     """How one run ended, whether it wrote to stderr, and its milliseconds."""
 
     code: int

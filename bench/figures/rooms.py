@@ -2,21 +2,20 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from bench.model_server import model_server
 from bench.plan import Bench
 from bench.report import Row, quantile
 from bench.stage import PEOPLE, Bot, Json, Stage, stage
 from bench.thinker import tagged
+from daemon.core.value import Value
 
 _AT_ONCE = 32
 _WITHIN = 120.0
 _THINKS = 0.2  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Value):
     """Replies a second, messages without one, and the seconds until half and until all were there."""
 
     rate: float

@@ -1,6 +1,6 @@
 """A bot's start, with a new home and with one that was used before: its first socket, its first reply, its memory."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from statistics import median
 
 from bench.model_server import model_server
@@ -8,14 +8,14 @@ from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, Stage, stage
 from bench.thinker import tagged
+from daemon.core.value import Value
 
 _WITHIN = 1.0
 _PATIENCE = 60.0  # seconds for one reply of a loaded machine
 _SETTLED = 2.0  # seconds without a call, in which what follows a reply is loaded
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(Value):
     """Seconds from the start to the socket and to the reply to a DM that is sent then, and what that took."""
 
     socket: float

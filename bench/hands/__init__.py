@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 
 _WITH_GUESTS: Final = "partners"
@@ -31,8 +32,7 @@ class Workspace(Protocol):
         """The same; gives the prompt in which it was answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(Value):
     """What one user says in one room; `phrase` is in what answers it, or may reach no other room."""
 
     room: str
@@ -49,8 +49,7 @@ class Saying:
         return self.room in _PUBLIC or (self.room == _PRIVATE and other.room == "dm" and other.person in _IN_PRIVATE)
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(Value):
     """The library by path, what was said, and what is asked."""
 
     library: Mapping[str, str]

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from bench.recall.corpus import Said, Talk
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.services import SystemClock
+from daemon.core.value import Value
 from daemon.llm.embedder import MODEL
 from daemon.llm.embedder.endpoint import LocalEmbedder
 from daemon.memory.database import Database, Transaction, open_database
@@ -31,8 +31,7 @@ Ranking = Callable[[Talk, Sequence[str]], Awaitable[list[str]]]
 """The keys of a talk's turns for some lanes of search, best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arms:
+class Arms(Value):
     """The three ways to search, by name: everything that is found, and ten seats as a cycle gives them."""
 
     by_name: dict[str, Ranking]

@@ -6,10 +6,10 @@ import random
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from daemon.core.value import Value
 from daemon.core.words import likeness, terms_of, words_of
 
 _PARAPHRASES: Final = Path(__file__).with_name("paraphrases.toml")
@@ -20,8 +20,7 @@ _WHEN: Final = "%I:%M %p on %d %B, %Y"
 _STEP: Final = dt.timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Value):
     """One turn; `key` is its id in the data, `session` the number of its session."""
 
     key: str
@@ -37,8 +36,7 @@ class Said:
         return f"{self.text}\n[image: {self.caption}]" if self.caption else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Value):
     """A question and the keys of the turns that answer it; `category` is LoCoMo's, from 1 to 5."""
 
     text: str
@@ -46,8 +44,7 @@ class Asked:
     category: int
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(Value):
     """One long conversation."""
 
     name: str

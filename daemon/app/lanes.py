@@ -1,12 +1,12 @@
 """The work of one soul of a daemon: its lanes, its scheduler, its nights, and its chores."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from daemon.core.concurrency import Bell
 from daemon.core.last_line import Loop, every
 from daemon.core.sentences import Words
+from daemon.core.value import Value
 from daemon.memory.queues.jobs import LEARNS
 from daemon.memory.retrieval.keeper import LEAST_ROOM, free_bytes
 from daemon.mind.process import Interrupts
@@ -23,8 +23,7 @@ from daemon.runtime.scheduler import AWAKENING_EVERY_S, POLL, Awakener, DueRows,
 from daemon.runtime.slots import Slots
 
 
-@dataclass(frozen=True, slots=True)
-class SoulsWork:
+class SoulsWork(Value):
     """The work of one soul. `chores` run as long as the daemon, by name. `alarm` wakes the scheduler."""
 
     lanes: tuple[AnyLane, ...]

@@ -5,11 +5,12 @@ import json
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
+from msgspec import field
 from yarl import URL
 
 from daemon.app.health import Health
@@ -23,6 +24,7 @@ from daemon.core.last_line import LastLine, Loop
 from daemon.core.ports.services import Clock, Emit, SystemClock
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.redaction import RecentErrors
+from daemon.core.value import Value
 from daemon.llm.router import load_for_messages
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.memory.database.backup import BackupSchedule
@@ -83,8 +85,7 @@ _START_EXTENSION = 60.0  # seconds asked of the service manager at a time
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-@dataclass(frozen=True, slots=True)
-class Daemon:
+class Daemon(Value):
     """The daemon, ready to work on its channels. `chores` run next to the dispatcher, by name.
 
     `troubles` are reported by its heartbeat, `nights` consolidate each soul's memory. `contexts` are shared by souls

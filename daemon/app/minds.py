@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,7 @@ from daemon.core.systemd import ServiceEnvironment
 from daemon.core.telemetry import Telemetry
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.core.telemetry.redaction import RecentErrors
+from daemon.core.value import Value
 from daemon.llm.answers import ECHO, find_model
 from daemon.llm.embedder import build_embedder
 from daemon.llm.router import choose_models
@@ -93,8 +93,7 @@ def _line(settings: Settings, soul: Soul) -> str:
     return f"{persona} speaks, {thinking} thinks."
 
 
-@dataclass(frozen=True, slots=True)
-class Sinks:
+class Sinks(Value):
     """The sinks of a running daemon. `emit` reaches all of them."""
 
     emit: Emit
@@ -146,8 +145,7 @@ async def sinks_of(settings: Settings) -> AsyncIterator[Sinks]:
 _PATIENCE_S: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Meanings:
+class Meanings(Value):
     """The parts of search by meaning. Both are None with `SOUL_EMBEDDER=none`. `keep` runs as long as the daemon."""
 
     embedder: Embedder | None

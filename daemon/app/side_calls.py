@@ -25,6 +25,7 @@ from daemon.core.ports.services import (
 )
 from daemon.core.ports.vectors import Embedder, Unrelated
 from daemon.core.spending import Caps, Charge
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.prices import cost_of, cost_of_speech, load, most_of
 from daemon.memory.database import Database
@@ -42,8 +43,7 @@ _OPENAI: Final = "api.openai.com"
 _NOBODY: Final = Charge("")
 
 
-@dataclass(frozen=True, slots=True)
-class SideEndpoint:
+class SideEndpoint(Value):
     """The endpoint of a step. `model` is a prefixed id; `priced`: the price of a text is known there."""
 
     step: str
@@ -159,8 +159,7 @@ def _most_of_speech(prompt: Prompt) -> Cost:
     return _by_letters(prompt.model, [message.text for message in prompt.messages])
 
 
-@dataclass(frozen=True, slots=True)
-class PaidEmbedder:
+class PaidEmbedder(Value):
     """An embedder whose calls are counted. Implements `Embedder`."""
 
     inner: Embedder
@@ -182,8 +181,7 @@ class PaidEmbedder:
         await self.inner.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class CountedTranscriber:
+class CountedTranscriber(Value):
     """A transcriber whose calls are counted. Their price is unknown: no response reports tokens."""
 
     inner: Transcriber

@@ -2,9 +2,9 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from daemon.cli.listing import Here, acts_on_each, ago, at, lists, say, shows
 from daemon.cli.options import MOST_AT_ONCE, limit_option, readable_souls, state_option

@@ -2,20 +2,20 @@
 
 import gc
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, Final
 
 import click
+from msgspec import field
 
 import daemon
 from daemon.cli.options import plain_errors
 from daemon.core.settings_place import SettingsPlace, settings_from
+from daemon.core.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Subcommand:
+class Subcommand(Value):
     """A command in a table: its line of help, and its module in `daemon.cli`, by default of its name.
 
     A colon parts the module from the command's own name there, by default `NAME_command`.

@@ -1,10 +1,10 @@
 """`soul db`: migrate, check, copy and replace the file memory.db."""
 
-import dataclasses
 import tempfile
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from daemon.cli.listing import existing_database, os_user, say, say_json
 from daemon.core.config import load_settings
@@ -37,7 +37,7 @@ def check(context: click.Context, as_json: bool) -> None:
     path = existing_database(load_settings())
     found = check_file(path, whole=True)
     if as_json:
-        say_json({"database": path} | dataclasses.asdict(found))
+        say_json({"database": path} | asdict(found))
     elif found.faults:
         say(f"{path} has faults:")
         for fault in found.faults:

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from daemon.core.config import environment
 from daemon.core.errors import ConfigError
 from daemon.core.settings_place import SettingsPlace
 from daemon.core.telemetry import Severity
+from daemon.core.value import Value
 
 SYSTEM_UNITS: Final = (Path("/etc/systemd/system/soul.service"), Path("/usr/lib/systemd/system/soul.service"))
 _NAME: Final = "soul.service"
@@ -180,8 +180,7 @@ def _complaint(done: subprocess.CompletedProcess[str]) -> str:
 _WAIT_S: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(Value):
     """A line of the log: its time (ms), severity and text. `fields` are the pairs of an event."""
 
     at_ms: int

@@ -7,7 +7,6 @@ import os
 import pwd
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -24,6 +23,7 @@ from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.settings_place import settings_place
 from daemon.core.text import one_line
 from daemon.core.timetable import moment
+from daemon.core.value import Value
 from daemon.memory.admin.schedule_admin import find_conversation
 from daemon.memory.database import Database, open_database
 from daemon.memory.people.readings import record_readings, worded
@@ -34,7 +34,7 @@ from daemon.memory.stream.reading import list_thoughts
 T = TypeVar("T")
 Column = str | tuple[str, str | Callable[[Row], object]]
 """Keys, each its own heading or with one (`id TOOL=name`); or a heading, with a key or a function of a timed row."""
-Keys = type | str | Sequence[str]
+Keys = type[Value] | str | Sequence[str]
 """The keys of an object: a text such as `id, links [{origin, target}]`, names, or the dataclass with these fields."""
 
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -100,7 +100,7 @@ def names_of(keys: Keys) -> tuple[str, ...]:
 
 
 def keys_in_words(keys: Keys) -> str:
-    names = [one.name for one in fields(keys)] if isinstance(keys, type) else keys
+    names = keys.__struct_fields__ if isinstance(keys, type) else keys
     return names if isinstance(names, str) else ", ".join(names)
 
 
@@ -163,8 +163,7 @@ def silent(_event: str, /, **_fields: object) -> None:
     """Drop an event: a command's own work is not logged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+class Here(Value):
     """The place of a command: memory.db, the settings, the daemon's clock, and who types.
 
     `words` and `private`: whether words may be printed, and those not said to the whole workspace.
@@ -271,8 +270,7 @@ class TextTable:
         return [str(row[cell] if isinstance(cell, str) else cell(timed)) for cell in self._cells.values()]
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Value):
     """One row in words: its keys, a line each, and then the text at `body`."""
 
     body: str

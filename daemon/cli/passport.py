@@ -1,12 +1,12 @@
 """`soul memory passport`: every memory as a file, to read, to move to another machine and to import again."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec.structs import asdict
 
 from daemon.cli.listing import json_of, os_user, say, say_json, with_database
 from daemon.core.config import Settings, load_settings

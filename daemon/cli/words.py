@@ -1,8 +1,12 @@
 """Answers of commands as JSON values, and the texts of people in them that are shown only when they are asked for."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import asdict
+
+from daemon.core.value import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +23,9 @@ class Hidden:
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - a JSON value, or one with Hidden in it
-    """Return dataclasses and mappings as dictionaries, and sequences as lists. What has its own text stays as it is."""
-    if is_dataclass(value) and not isinstance(value, Hidden) and type(value).__str__ is object.__str__:
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    """Return values and mappings as dictionaries, and sequences as lists. What has its own text stays as it is."""
+    if isinstance(value, Value) and type(value).__str__ is object.__str__:
+        return {name: plain(inner) for name, inner in asdict(value).items()}
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items()}
     return [plain(one) for one in value] if isinstance(value, list | tuple) else value

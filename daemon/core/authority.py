@@ -1,10 +1,13 @@
 """The functions of a soul's mind, and the level that limits each (seed 002)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import field
+
+from daemon.core.value import Value
 
 
 class Function(StrEnum):
@@ -96,8 +99,7 @@ WORKSPACE_FIELDS: Final = frozenset({"value_updates", "identity_update"})
 """The fields that hold for the soul everywhere: only a thought for the whole workspace may change them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Authority:
+class Authority(Value):
     """The levels of a soul's functions. A function that is not named has its default level."""
 
     levels: Mapping[Function, Level] = field(default_factory=lambda: MappingProxyType({}))

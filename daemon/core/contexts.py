@@ -4,11 +4,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, AudienceKind
+from daemon.core.value import Value
 
 KEY: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -38,8 +38,7 @@ class ContextConflict(DaemonError):
         self.found = found
 
 
-@dataclass(frozen=True, slots=True)
-class ContextState:
+class ContextState(Value):
     """The current state of a shared context. One that was never written is version 0, with no data and no author.
 
     `audience` may read it. `writers` are names of souls, empty for all of this memory.db; the admin always may write.
@@ -55,8 +54,7 @@ class ContextState:
     updated_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ContextVersion:
+class ContextVersion(Value):
     """One version of a context's data: its author and time.
 
     `redacted`: words of a person who was forgotten since were taken out.
@@ -69,8 +67,7 @@ class ContextVersion:
     redacted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(Value):
     """The writer of a change: a soul's name or OPERATOR. `audience` may know all that the writer does.
 
     `most` limits the contexts that the writer owns; None for no limit.

@@ -1,14 +1,16 @@
 """Predictions: the plain rule that decides each by what was perceived, their statistics, and budgets (seed 002)."""
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, TypeAdapter
+from msgspec import Meta
+from msgspec.structs import asdict
 
 from daemon.core.sentences import Sentence
+from daemon.core.value import Value, from_plain
 from daemon.core.words import holds_whole
 
 Kind = Literal["reply", "mention", "silence", "goal", "tool", "sense", "none"]
@@ -25,8 +27,7 @@ class Outcome(StrEnum):
     UNRESOLVED = "unresolved"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Value):
     """The condition that decides an expectation. `reply` waits for words of `who` (anybody if empty).
 
     `mention` waits for any of `words`, `silence` for no words at all, `goal` for the goal `id` to be completed. `tool`
@@ -45,8 +46,7 @@ class Check:
         return self.kind, _levelled_name(self.who), words, self.id.casefold(), self.name.casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class Noticed:
+class Noticed(Value):
     """The record of a perception at a moment (ms, UTC).
 
     Words of a person have `author` (the platform's id) and `name`. Any other perception has its source as `sense`.
@@ -59,8 +59,7 @@ class Noticed:
     sense: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Came:
+class Came(Value):
     """The record of what was perceived, and of the tools that were used with success.
 
     `exchange`: a person's words are answered by it.
@@ -129,8 +128,7 @@ _ENOUGH: Final = 20
 _TOO_FAR: Final = 0.1  # of the mean confidence from the share of hits
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Value):
     """The record of one decided expectation. `confidence` is from 0 to 1, `kind` its kind of check."""
 
     confidence: float
@@ -138,8 +136,7 @@ class Forecast:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Value):
     """The number of scored and true forecasts, and the sums of confidence and of squared error."""
 
     scored: int = 0
@@ -207,12 +204,11 @@ def bins_of(forecasts: Sequence[Forecast]) -> list[dict[str, float | int | None]
     return found
 
 
-Count = Annotated[int, Field(ge=0)]
-Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Meta(ge=0)]
+Figure = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Value):
     """The usage of one piece of work: choices, tokens in and out, US dollars, seconds."""
 
     loops: Count = 0
@@ -226,11 +222,10 @@ class Spent:
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> "Spent":
         """Read the output of `to_json`. A missing value is zero. Raises ValueError."""
-        return TypeAdapter(cls).validate_python(dict(stored))
+        return from_plain(cls, dict(stored))
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Value):
     """The most that one piece of work may use, in the units of `Spent`. Its last model call may exceed it.
 
     `reads_only`: the work may look things up, ask and answer, but change nothing.

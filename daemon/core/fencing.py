@@ -3,9 +3,9 @@
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from daemon.core.text import one_line, visible_line
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 
 NAME_CAP = 80
@@ -36,8 +36,7 @@ NONCE_LASTS_MS = 24 * 3_600_000
 """Milliseconds for which a conversation's fences keep their nonce, which lets a provider cache its prompts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nonce:
+class Nonce(Value):
     """The nonce of one conversation's fences, and when it was drawn (ms). An empty code means none yet."""
 
     code: str = ""

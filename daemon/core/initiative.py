@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal, Self
 
 from daemon.core.timetable import when, zone_of
+from daemon.core.value import Value
 
 MOST_PROMISED: Final = 3
 """Promises to one person that may be open at once."""
@@ -50,8 +50,7 @@ QUIET_HOURS: Final = r"|([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0
 _HOURS: Final = re.compile(r"(\d\d):(\d\d)-(\d\d):(\d\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class QuietHours:
+class QuietHours(Value):
     """The part of each day, on a person's own clock, without unasked messages. Empty if both ends are equal."""
 
     begin: int = 0  # minutes of the day
@@ -82,8 +81,7 @@ class QuietHours:
 NEVER_QUIET: Final = QuietHours()
 
 
-@dataclass(frozen=True, slots=True)
-class QuietThere:
+class QuietThere(Value):
     """Quiet hours in a zone, as an unasked post carries them."""
 
     hours: QuietHours = NEVER_QUIET
@@ -105,8 +103,7 @@ class QuietThere:
 NEVER_QUIET_THERE: Final = QuietThere()
 
 
-@dataclass(frozen=True, slots=True)
-class SayingUnasked:
+class SayingUnasked(Value):
     """The state of unasked messages to a person, or in a thread of a channel; times in ms, UTC.
 
     `paused_to_ms` ends a pause. `said_ms` are the times of a day's messages, promises apart, at most `most`.

@@ -1,12 +1,12 @@
 """The outermost handler of every loop: it logs an unforeseen error, pauses, and restarts the loop."""
 
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.concurrency import Bell
 from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreBusy, StoreDamaged, StoreError
 from daemon.core.ports.services import Clock, Emit
+from daemon.core.value import Value
 
 FAULTS: Final = 3
 """Unforeseen failures after which a row is parked as `dead`, to let the others proceed."""
@@ -63,8 +63,7 @@ async def keep_lease(
             log(reason=busy.message)
 
 
-@dataclass(frozen=True, slots=True)
-class LastLine:
+class LastLine(Value):
     """The guard that keeps loops alive. Logs `store.failed` for errors of memory.db, `loop.failed` for all others."""
 
     clock: Clock

@@ -1,12 +1,12 @@
 """Notes to souls and sessions, and their limits (seed 003)."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience
+from daemon.core.value import Value
 
 LONGEST: Final = 8_000
 """Characters of a note, at most."""
@@ -52,8 +52,7 @@ class NoteState(StrEnum):
     DROPPED = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
-class NoteBudget:
+class NoteBudget(Value):
     """The most notes between two souls, and from one soul. `hops` limits the distance from a person's words.
 
     A note and its answer count as one.
@@ -65,8 +64,7 @@ class NoteBudget:
     hops: int = 4
 
 
-@dataclass(frozen=True, slots=True)
-class SharedMessage:
+class SharedMessage(Value):
     """The row of a note in the ledger.
 
     `sender` and `addressee` are names of souls, `operator` for the admin, or the id of a session.

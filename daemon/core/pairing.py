@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from daemon.core.errors import DaemonError
 from daemon.core.initiative import INVITING, NO, YES
 from daemon.core.sessions import Visibility
+from daemon.core.value import Value
 
 LIVES_MS: Final = 10 * 60_000
 """Milliseconds for which a code may be typed and decided on."""
@@ -39,8 +39,7 @@ LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
 CODE: Final = re.compile(rf"[{LETTERS}]{{4}}-[{LETTERS}]{{4}}")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRights:
+class KeyRights(Value):
     """The rights of a key: who sees its sessions, whether texts may be kept, and whether the DM is known."""
 
     visibility: Visibility = Visibility.PROJECT
@@ -80,8 +79,7 @@ class PairingOver(DaemonError):
     """Raised when a code gives no key any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Value):
     """A code for a user, and the secret with which the machine fetches the key. Only hashes of both are stored."""
 
     code: str
@@ -90,8 +88,7 @@ class Begun:
     until_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
+class Paired(Value):
     """A user's new key with its rights. The key itself is known only now."""
 
     key: str

@@ -1,8 +1,11 @@
 """Perceptions and conversations, and the audiences and readers that decide who may know what."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import field
+
+from daemon.core.value import Value
 
 
 class Modality(StrEnum):
@@ -25,8 +28,7 @@ class AudienceKind(StrEnum):
     OPERATOR = "operator"
 
 
-@dataclass(frozen=True, slots=True)
-class Audience:
+class Audience(Value):
     """The users who may ever learn something. Stored on every row as `kind:id` and enforced by queries."""
 
     kind: AudienceKind
@@ -46,8 +48,7 @@ class Audience:
         return self == other or (other.kind is AudienceKind.WORKSPACE and self.kind is not AudienceKind.OPERATOR)
 
 
-@dataclass(frozen=True, slots=True)
-class Readers:
+class Readers(Value):
     """The readers of a conversation: the one value that decides what a reply may hold.
 
     `audience` may learn the words said there, and is stored with them.
@@ -102,8 +103,7 @@ BESIDE = "beside"
 """The `thread` of a conversation that answers read-only requests, which then never wait for a reply in the channel."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationKey:
+class ConversationKey(Value):
     """The key of a conversation: soul and place. The messages of a conversation are handled one after the other.
 
     `thread` is the ts of a Slack thread's first message. It is empty for the timeline of a DM, and `BESIDE` for
@@ -147,8 +147,7 @@ BELOW = "below"
 """The param of such words that names the thread for their answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Perception:
+class Perception(Value):
     """The record of a perception: a message, a due event, a decision, a note or a program's event.
 
     `id` is the inbox key (soul, workspace, channel and ts), equal for repeated deliveries.
@@ -211,8 +210,7 @@ class Perception:
             return 0.0, self.ts
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Value):
     """The audience of a source. Before readers who aren't all members, it is shown in `channel` alone ('': nowhere)."""
 
     audience: Audience

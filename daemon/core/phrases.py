@@ -3,15 +3,17 @@
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.packaged import packaged_table
 from daemon.core.pairing import LETTERS
 from daemon.core.perception import Perception, Place
 from daemon.core.text import one_line
+from daemon.core.value import Value
 
 
 class Command(StrEnum):
@@ -175,8 +177,7 @@ _NUMBERS: Final = re.compile(rf"{_NUMBER.pattern}(?:(?: and| und| &)? {_NUMBER.p
 _NAMING: Final = {Command.WORKS_ON: _WORKING_ON, Command.HAND_OVER: _HANDING_OVER}
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Value):
     """The phrase of a message. Unused fields are 0 or empty; `more` are the numbers after the first.
 
     `words` are the user's own words, a time, or for PAIR the code as machines show it. For HELP they are the text that

@@ -1,13 +1,13 @@
 """Questions and tasks to sessions of Claude Code, threads bound to sessions, and titles of sessions."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from daemon.core.perception import Modality, Perception
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import shortened, visible_line
+from daemon.core.value import Value
 
 MOST_WAITING: Final = 10
 """Questions of one session that are neither answered nor over, at most."""
@@ -86,8 +86,7 @@ LONGEST_SAID: Final = 4_000
 """Characters of one message of a session about itself, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoundThread:
+class BoundThread(Value):
     """A conversation that is bound to a session of `person`, a Slack id; empty for the admin's.
 
     Words of `person` go to the session, with `everybody` those of others too. `gone_ms` is when the session was

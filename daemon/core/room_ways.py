@@ -1,7 +1,8 @@
 """The settings of the soul in one channel, made by those who manage the channel."""
 
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from daemon.core.value import Value
 
 LONGEST_INSTRUCTIONS: Final = 600
 """Characters of the instructions of one channel, at most."""
@@ -13,8 +14,7 @@ JOINS: Final = ("", "mention")
 """The values of `joins`: `mention` for mentions alone; empty for mentions and the soul's own threads."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelSettings:
+class ChannelSettings(Value):
     """The settings of a channel, made by `person`. Empty fields mean the defaults.
 
     `instructions` are words of people, data like all others. `soul` answers in threads that begin from then on.
@@ -35,8 +35,7 @@ class ChannelSettings:
         return {"on": True, "off": False}.get(self.streams)
 
 
-@dataclass(frozen=True, slots=True)
-class ManagedRoom:
+class ManagedRoom(Value):
     """A channel of the soul, by id and name, for a person who may manage it."""
 
     id: str

@@ -4,12 +4,12 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
 from daemon.core.errors import DaemonError
 from daemon.core.perception import ConversationKey
+from daemon.core.value import Value
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 """The pattern of a source's name."""
@@ -54,8 +54,7 @@ class SourceEnded(DaemonError):
     """Raised when the source has been ended. Nothing was stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventSource:
+class EventSource(Value):
     """A program whose events one soul hears in one room.
 
     `wakes`: the soul looks at each event and may speak. Otherwise the soul only knows of events when it speaks there.
@@ -79,8 +78,7 @@ class EventSource:
         return ConversationKey(self.soul, self.workspace, self.room)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceEvent:
+class SourceEvent(Value):
     """The event of a source: its words and time (ms)."""
 
     source: str
@@ -138,8 +136,7 @@ MOST_THREADS: Final = 3
 """Threads of a channel in which one reading is perceived, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class PushedReading:
+class PushedReading(Value):
     """A reading as a program sends it. `room` is a channel or a person, `thread` the ts of a thread, '' for none.
 
     `soul` perceives it in `workspace`. `source` is the token or secret it came with, `id` the sender's own. `ends`: the

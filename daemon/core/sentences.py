@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from string import Formatter
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import field
+
 from daemon.core.packaged import packaged_table
+from daemon.core.value import Value
 
 OUTCOMES: Final = ("allowed", "refused", "expired", "lapsed", "invite_refused")
 """The sentences below a decided request for permission."""
@@ -82,8 +84,7 @@ class Sentence(str):
     facts: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Value):
     """The words of one soul in one language. `own` holds those that differ from the table."""
 
     own: Mapping[str, str] = field(default_factory=dict)
@@ -128,8 +129,7 @@ SUGGESTIONS_MOST: Final = 4
 """Suggestions shown at once, at most (Slack: suggested prompts)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Value):
     """A suggested prompt: pressing `title` sends `message`."""
 
     title: str

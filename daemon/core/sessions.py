@@ -1,13 +1,15 @@
 """Sessions of Claude Code as values: hook events, states, keys, and notes to sessions."""
 
 import re
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Final
 
+from msgspec.structs import replace
+
 from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, ConversationKey
+from daemon.core.value import Value
 
 CLOCK_STEP_MS: Final = 60_000
 """Milliseconds of change in a client's clock offset that mean that the clock was set."""
@@ -99,8 +101,7 @@ class TooManySessions(DaemonError):
     """Raised when a key has its maximum of unended sessions. Nothing was stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyOwner:
+class KeyOwner(Value):
     """The owner of a request. `key` and `person`, a Slack id, are empty for the admin, and `name` too.
 
     `outsider`: the person isn't known to be a full member of the workspace. `remember`: texts that sessions with this
@@ -141,8 +142,7 @@ def key_of(author: str) -> str | None:
     return author.removeprefix(_AUTHOR) if author.startswith(_AUTHOR) else None
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(Value):
     """The data of one hook of a session. Missing texts are empty; missing `root` and `branch` are None.
 
     `sent_ms` is by the client's clock, `lag_ms` the time that the event lay on that machine before it was sent.
@@ -193,8 +193,7 @@ class HookEvent:
         return self.lag_ms == 0
 
 
-@dataclass(frozen=True, slots=True)
-class Handed:
+class Handed(Value):
     """A question or task as a session reads it: `kind` is one of them, `sender` the asker."""
 
     id: str
@@ -203,16 +202,14 @@ class Handed:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attended:
+class Attended(Value):
     """The reply to a companion: its session's id, '' if unknown, and the note with which to wake that session now."""
 
     session: str
     note: Handed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionReads:
+class SessionReads(Value):
     """The text that a session reads after a hook; it may be empty. `words`: what is said in the session is kept."""
 
     context: str = ""
@@ -220,8 +217,7 @@ class SessionReads:
     words: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionWords:
+class SessionWords(Value):
     """Words of a session to keep, with their conversation and audience."""
 
     where: ConversationKey
@@ -229,8 +225,7 @@ class SessionWords:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CodeSession:
+class CodeSession(Value):
     """A session; times are ms UTC of our clock, except `sent_ms`, that of the newest event by the client's clock.
 
     `name` is what people call it: person and project, numbered among living ones. `started_ms` is its first known

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from daemon.core.value import Value
+
 
 @dataclass(frozen=True, slots=True)
 class SettingsPlace:
@@ -76,8 +78,7 @@ def settings_place() -> SettingsPlace:
     return _chosen[-1].place() if _chosen else HERE
 
 
-@dataclass(frozen=True, slots=True)
-class HomeButton:
+class HomeButton(Value):
     """A button of the home page. `does` comes back when it is pressed; `asks` is a question to confirm first."""
 
     label: str
@@ -85,16 +86,14 @@ class HomeButton:
     asks: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HomeItem:
+class HomeItem(Value):
     """A piece of markdown with its buttons."""
 
     text: str
     buttons: tuple[HomeButton, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HomeSection:
+class HomeSection(Value):
     title: str
     items: tuple[HomeItem, ...]
 

@@ -2,11 +2,13 @@
 
 import datetime as dt
 import math
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from msgspec.structs import replace
+
 from daemon.core.timetable import zone_of
+from daemon.core.value import Value
 
 NANO: Final = 1_000_000_000
 """Nano-dollars in a US dollar: caps are counted in them for exact sums."""
@@ -22,8 +24,7 @@ class PaidBy(StrEnum):
     ROOM = "room"
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
+class Payer(Value):
     """The payers of a model call: a soul, and the person and room (platform ids) it is made for, if any."""
 
     soul: str = ""
@@ -36,8 +37,7 @@ class Payer:
         return {PaidBy.SOUL: self.soul, PaidBy.PERSON: self.person, PaidBy.ROOM: self.room}[paid_by]
 
 
-@dataclass(frozen=True, slots=True)
-class TickBudget:
+class TickBudget(Value):
     """The budget of unasked thoughts: tokens in an hour and a day, US dollars in a day.
 
     A thought leaves the possible cost of open promises, unless it is `first`: one of them.
@@ -57,8 +57,7 @@ NO_TICKS: Final = TickBudget(0, 0, 0.0)
 """The budget of a soul whose inner life has been switched off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(Value):
     """The charge of some work: its trace, and the person and the room that it is done for.
 
     `background`: no user waits for the work, and it leaves a share of each cap to answers. `tick` is the further budget
@@ -72,8 +71,7 @@ class Charge:
     tick: TickBudget | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(Value):
     """The caps in US dollars per day for each soul, person and room. None is no cap."""
 
     soul: float | None = None
@@ -91,8 +89,7 @@ class Caps:
         return Caps(min(given, default=None), self.person, self.room)
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Value):
     """A day of the caps: its date (`2026-07-06`), and its end in ms."""
 
     date: str

@@ -3,13 +3,15 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import Final, Generic, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from daemon.core.fencing import clean_name
 from daemon.core.ports.services import Effort, ModelRole
 from daemon.core.text import one_line
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, WorkingMemory
 
 T = TypeVar("T")
@@ -41,8 +43,7 @@ class AnswerForm(Enum):
     """A whole thought in JSON (seed 002): only its speech is shown, and its `calls_for` leads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
+class Step(Value, Generic[T]):
     """A cognitive step as a value. Nothing happens until a Mind runs it (seed 000).
 
     `command` is the instruction for the model. A `standing` command is equal in each turn and joins the stable, cached
@@ -118,8 +119,7 @@ class EpistemicMode(StrEnum):
     REFLECT = "reflect"
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Value):
     """The soul's hearing of a message: the feeling, the key words, and the writer's intent, if that is sure."""
 
     emotion_signal: str = ""
@@ -133,8 +133,7 @@ class Heard:
         return replace(self, salience_anchor=tuple(one for one in self.salience_anchor if one.casefold() in said))
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Value):
     """The soul's stance in its reply, and its confidence from 0 to 1."""
 
     epistemic_mode: EpistemicMode = EpistemicMode.ASSERT

@@ -3,7 +3,6 @@
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Self
 
@@ -20,6 +19,7 @@ from daemon.core.errors import (
 )
 from daemon.core.ports.services import Clock
 from daemon.core.text import one_line
+from daemon.core.value import Value
 
 
 class ExitCode(IntEnum):
@@ -31,8 +31,7 @@ class ExitCode(IntEnum):
     CONFIGURATION = 78
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceEnvironment:
+class ServiceEnvironment(Value):
     """The service manager's variables: its socket, the watchdog's interval (µs), the stream to its journal."""
 
     notify_socket: str = ""

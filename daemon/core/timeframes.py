@@ -2,11 +2,11 @@
 
 import datetime as dt
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.sentences import Words
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS, Every, Recurrence, recurrence_of, when, zone_of
+from daemon.core.value import Value
 
 DAY_MS: Final = 24 * 60 * MINUTE_MS
 
@@ -103,8 +103,7 @@ _SOON: Final = ("soon", "shortly", "immediately", "right away", "bald", "gleich"
 _SOON_MS: Final = 60 * MINUTE_MS
 
 
-@dataclass(frozen=True, slots=True)
-class Timeframe:
+class Timeframe(Value):
     """The deadline (ms, UTC), and the number of exchanges: None where only the time counts."""
 
     until_ms: int

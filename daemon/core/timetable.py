@@ -4,7 +4,6 @@ import calendar
 import datetime as dt
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import lru_cache
@@ -12,7 +11,10 @@ from itertools import islice, pairwise
 from typing import Final, Self
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import replace
+
 from daemon.core.text import quoted
+from daemon.core.value import Value
 
 _LONGEST = 64  # characters of a name; the longest of IANA's has 32
 
@@ -261,16 +263,14 @@ class Every(StrEnum):
     YEAR = "yearly"
 
 
-@dataclass(frozen=True, slots=True)
-class DueTime:
+class DueTime(Value):
     """The due time of a rule (ms, UTC), and its day, such as `2026-03-01`. A rule of hours has no day."""
 
     due_ms: int
     day: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Recurrence:
+class Recurrence(Value):
     """The rule of a repeated reminder: `hours` between two times, or `hour` and `minute` on the days of the rule.
 
     `weekdays` count from Monday, 0. A yearly rule has `month` and `day`, a monthly one `day`.

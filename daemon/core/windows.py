@@ -3,9 +3,9 @@
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.core.words import LISTS, Term, folded, likeness, spans_of
 from daemon.core.working_memory import estimate_tokens
 
@@ -96,8 +96,7 @@ _LATER: Final = 0.7
 _OF_YEAR: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class NamedDate:
+class NamedDate(Value):
     """A day, a month or a year. Unnamed parts are None."""
 
     year: int | None = None

@@ -3,10 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from daemon.core.packaged import packaged_table
+from daemon.core.value import Value
 
 LISTS: Final = packaged_table("core/words.toml")
 """Lists of words in many languages, separated by spaces."""
@@ -226,8 +226,7 @@ _NO_END: Final = re.compile(
 _SAYS: Final = re.compile(r"\w")
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Value):
     """A sentence without its citation marks, and the marks: `m2`, `3`."""
 
     text: str

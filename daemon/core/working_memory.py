@@ -1,8 +1,9 @@
 """Working memory: the soul's current context, as an immutable list of memories in named regions."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from string import ascii_letters, whitespace
 from types import MappingProxyType
@@ -76,7 +77,7 @@ class WorkingMemory:
         return self.memories[index]
 
     def replace(self, memories: Iterable[Memory]) -> "WorkingMemory":
-        return replace(self, memories=tuple(memories))
+        return dataclasses.replace(self, memories=tuple(memories))
 
     def slice(self, start: int | None = None, stop: int | None = None) -> "WorkingMemory":
         return self.replace(self.memories[start:stop])
@@ -109,14 +110,14 @@ class WorkingMemory:
         """
         if name in ("", DEFAULT_REGION):
             raise ValueError(f"{name!r} is not a region that can be written")
-        filled = tuple(replace(memory, region=name) for memory in memories)
+        filled = tuple(dataclasses.replace(memory, region=name) for memory in memories)
         rest = tuple(memory for memory in self.memories if memory.region != name)
         place = self._place_of(name)
         return self.replace((*rest[:place], *filled, *rest[place:])).order_regions()
 
     def with_regional_order(self, *names: str) -> "WorkingMemory":
         """Store the order of regions. Nothing moves before a region is written or `order_regions` is called."""
-        return replace(self, regional_order=names)
+        return dataclasses.replace(self, regional_order=names)
 
     def order_regions(self, *names: str) -> "WorkingMemory":
         """Sort by these names, or by the stored order. Other regions go last, in their present order."""

@@ -2,8 +2,9 @@
 
 import unicodedata
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import DaemonError, ModelError, StoreError

@@ -1,7 +1,6 @@
 """The parts of an Implicit Semantic Machine: its goal, its actions, their results and how it ends (seed 001)."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.core.errors import ModelError
@@ -9,6 +8,7 @@ from daemon.core.expectations import Limits, Spent
 from daemon.core.extensions import ExtensionFault, ExtensionGroup, extension
 from daemon.core.perception import Modality
 from daemon.core.step import Step
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.mind.extended_steps import with_soul_creativity
@@ -20,8 +20,7 @@ from daemon.mind.transitions import opening_process, situation_of
 from daemon.soul import Soul
 
 
-@dataclass(frozen=True, slots=True)
-class Recurse:
+class Recurse(Value):
     """The result of an action after which the work goes on, with an observation (seed 001's `recurse`)."""
 
     memory: WorkingMemory
@@ -29,8 +28,7 @@ class Recurse:
     observation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionUse:
+class ActionUse(Value):
     """The argument of a handler.
 
     `memory` holds the conversation, goal, playbook, log and newest results. `internal` is the machine's own memory of
@@ -59,8 +57,7 @@ cancel it. An exception becomes an observation, except Interrupted and StoreErro
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Value):
     """An action that the soul may choose. Its name and description must be the daemon's own words.
 
     `aloud` returns the part of an input that users may see, by default nothing.
@@ -72,8 +69,7 @@ class Action:
     aloud: Callable[[str], str] = lambda _: ""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Value):
     """A goal, a playbook, actions and limits, all in the daemon's own words.
 
     `conclude` takes the memory and a plain clause on why the work ends without an answer. It answers with the best
@@ -105,8 +101,7 @@ class End(StrEnum):
     CONCLUDED = "concluded"  # a limit or a lack of progress ended the work, and `conclude` answered
 
 
-@dataclass(frozen=True, slots=True)
-class ISMResult:
+class ISMResult(Value):
     """The state of the work. `outcome` is None only after an interruption, and `why` is set if `conclude` answered."""
 
     end: End
@@ -129,8 +124,7 @@ class Progress(StrEnum):
     CONCLUDING = "concluding"
 
 
-@dataclass(frozen=True, slots=True)
-class LoopEvent:
+class LoopEvent(Value):
     """An event of the work that users may see: action number `place` of choice number `loop`, both from one.
 
     `place` is 0 where there is no action. `action` is empty where no action has the chosen name. Only `sought`, the
@@ -170,8 +164,7 @@ HOUSE_ACTIONS = frozenset(
 """The names that no extension may take, in lower case."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionExtension:
+class ActionExtension(Value):
     """The object that a package registers as an entry point of `soul_daemon.actions`.
 
     The model chooses it by `name` and `description`, which are read as the daemon's own words. `handler` carries it

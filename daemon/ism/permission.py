@@ -3,12 +3,12 @@
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from daemon.core.errors import ChannelError, ToolFailed
 from daemon.core.perception import ConversationKey, Modality, Place
 from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.memory.queues.approvals import Approval, NewApproval
@@ -22,8 +22,7 @@ SHOWN_CAP = 3_000
 """The most characters that a question can show. A longer request can't be asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionRequest:
+class PermissionRequest(Value):
     """One action that needs permission. `approvers` are user ids of the platform.
 
     Users read the `question` and, under it, `shown`: exactly what will be done. `fingerprint` is the tool's, empty for
@@ -38,8 +37,7 @@ class PermissionRequest:
     fingerprint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionResult:
+class ActionResult(Value):
     """The outcome of an approved action. `sentence` is the daemon's own and shown to users, the rest is data."""
 
     sentence: str

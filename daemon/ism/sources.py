@@ -1,19 +1,18 @@
 """The sources of a problem's conversation: the folders with their documents, and the tools of MCP servers."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from daemon.core.ports.library import Tool
 from daemon.core.sentences import Words
 from daemon.core.text import one_line, shortened
+from daemon.core.value import Value
 from daemon.mind.process import ProcessContext
 
 _MOST_NAMED = 24  # tools that are named one by one
 _NAME = 60  # characters of a folder's name
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Value):
     """The number of documents of each folder, by name, and the tools that may be used."""
 
     folders: Mapping[str, int]

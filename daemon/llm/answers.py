@@ -13,6 +13,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.http import UNCOMPRESSED, OversizedResponseError, bound_responses, is_loopback
 from daemon.core.ports.services import Completion
+from daemon.core.value import Value
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,8 +37,7 @@ class Vendor(StrEnum):
     PLACEHOLDER = "placeholder"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelId:
+class ModelId(Value):
     """A parsed id: `full` as in the settings, `name` as in the vendor's API."""
 
     full: str
@@ -62,8 +62,7 @@ _NO_TALKER: Final = re.compile(
 _ELSEWHERE: Final = re.compile(r"[-:]cloud$", re.IGNORECASE)  # Ollama runs these at its maker's servers
 
 
-@dataclass(frozen=True, slots=True)
-class ModelServer:
+class ModelServer(Value):
     """A program that may serve models on this machine. `url` is the base URL of OpenAI's protocol there."""
 
     name: str
@@ -71,8 +70,7 @@ class ModelServer:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class NearbyModel:
+class NearbyModel(Value):
     """A model that was found. `full` is its prefixed id."""
 
     server: ModelServer

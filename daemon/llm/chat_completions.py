@@ -1,9 +1,10 @@
 """The adapter for OpenAI's Chat Completions protocol: OpenAI, OpenRouter, Groq, Ollama and others."""
 
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from daemon.core.ports.services import Image, Message, Prompt, SystemPart
 from daemon.llm.answers import CallUsage, ModelId, Vendor, can_be_strict, count, strict

@@ -5,11 +5,11 @@ import json
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from daemon.core.config import Settings
@@ -18,6 +18,7 @@ from daemon.core.extensions import ExtensionFault, ExtensionGroup, extension
 from daemon.core.http import UNCOMPRESSED, bound_responses, is_loopback
 from daemon.core.ports.services import LLM, Completion, Message, Prompt, Speaker, SystemPart
 from daemon.core.text import storable
+from daemon.core.value import Value
 from daemon.llm.answers import ECHO, REHEARSAL, ModelId, Vendor
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ class ClosableLLM(LLM, Protocol):
     async def aclose(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderExtension:
+class ProviderExtension(Value):
     """The object behind an entry point of `soul_daemon.providers`. `open` makes the provider at its first call."""
 
     open: Callable[[], Provider]
@@ -69,8 +69,7 @@ def provider_named(model: ModelId) -> ProviderExtension:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Value):
     """One vendor's address and key. `key_variable` is empty for vendors that need no key."""
 
     vendor: Vendor

@@ -1,9 +1,9 @@
 """The pictures and recordings of a call: messages for models that see no pictures, and speech to text."""
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from daemon.core.config import Settings

@@ -1,13 +1,13 @@
 """The traits and costs of models, by a table and by the price list in the package `genai-prices`, without downloads."""
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any, Final
 
 from daemon.core.packaged import packaged_table
 from daemon.core.ports.services import Completion, Cost, Effort, Prompt
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.answers import ModelId, Vendor, parse_model_id
 from daemon.llm.endpoint import schema_in_words
@@ -27,8 +27,7 @@ class Thinks(StrEnum):
     """The model thinks only if given a budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTraits:
+class ModelTraits(Value):
     """The traits of one model.
 
     `max_output` counts tokens with hidden thinking. `smallest_cached` is None if no cache marks are sent. `temperature`

@@ -4,11 +4,13 @@ from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+from msgspec.structs import replace
 
 from daemon.core import concurrency as long_lived
 from daemon.core.ports.services import Completion, Effort, Image, Message, Prompt, SystemPart
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm import prices
 from daemon.llm.answers import CallUsage, ModelId, can_be_strict, count, strict
@@ -164,8 +166,7 @@ MOST_MARKS: Final = 4
 MARK: Final = {"type": "ephemeral"}
 
 
-@dataclass(frozen=True, slots=True)
-class CacheMarks:
+class CacheMarks(Value):
     """The places of the system parts and of the messages at whose end a cached prefix ends."""
 
     system: frozenset[int] = frozenset()

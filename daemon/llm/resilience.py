@@ -15,6 +15,7 @@ from daemon.core.errors import ModelRefused, ModelUnavailable, StillLoading, of_
 from daemon.core.perception import Audience
 from daemon.core.ports.services import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.core.repetition import Repetition
+from daemon.core.value import Value
 from daemon.llm.answers import Vendor, parse_model_id
 from daemon.llm.endpoint import ClosableLLM, PieceCleaner, listening
 
@@ -36,8 +37,7 @@ class CircuitState(Enum):
     HALF_OPEN = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Value):
     """The right to make one call. `probe` marks the one call that tests the vendor."""
 
     probe: bool
@@ -138,8 +138,7 @@ _JITTER = wait_random_exponential(multiplier=0.5, max=8)
 _WHILE_LOADING = wait_exponential(multiplier=1, max=10)
 
 
-@dataclass(frozen=True, slots=True)
-class CallLimits:
+class CallLimits(Value):
     """The seconds for a whole call with its retries, and for a silence within it.
 
     Any byte ends a silence. Before the first byte a call may be silent to its end, unless a fallback model exists.

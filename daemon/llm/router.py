@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from importlib import import_module
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.services import Clock, Completion, Emit, ModelRole, Prompt
+from daemon.core.value import Value
 from daemon.llm import prices
 from daemon.llm.answers import ECHO, REHEARSAL, ModelId, Vendor, parse_model_id
 from daemon.llm.chat_completions import ChatCompletions
@@ -24,8 +24,7 @@ _SETTINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Standby:
+class Standby(Value):
     """The fallback model of each role, if any, and the vendors that each kind of audience allows."""
 
     models: Mapping[ModelRole, ModelId]

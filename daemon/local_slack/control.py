@@ -21,12 +21,12 @@ Host or Origin other than this workspace, is refused with 403 (see `daemon.local
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
 from aiohttp import web
+from msgspec.structs import asdict
 
 from daemon.local_slack.feed import FeedChange
 from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage, WorkspaceUser

@@ -2,10 +2,12 @@
 
 import math
 from collections import Counter, deque
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from msgspec import field
+
+from daemon.core.value import Value
 from daemon.local_slack.model import Json, Posting
 
 COUNTED: Final = frozenset({"dead_tickets", "refuse_handshakes", "greet", "ignore_acks", "duplicate"})
@@ -21,8 +23,7 @@ class FaultMode(StrEnum):
     RESET_BEFORE = "reset_before"
 
 
-@dataclass(frozen=True, slots=True)
-class MethodFault:
+class MethodFault(Value):
     """A fault of one call of `method` (`*`: of any method), after `delay` workspace seconds.
 
     `answer` gives `body` without performing the call, or performs the call if there is no body. `accept_then_answer`

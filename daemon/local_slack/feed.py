@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from aiohttp import web
 
+from daemon.core.value import Value
 from daemon.local_slack.model import Json
 from daemon.local_slack.slack_json import as_seen
 from daemon.local_slack.state import WorkspaceState
@@ -14,8 +14,7 @@ from daemon.local_slack.state import WorkspaceState
 _KEPT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class FeedChange:
+class FeedChange(Value):
     """One change: for readers of `channel`, for `person`, or (`internal`) for readers without a person."""
 
     number: int

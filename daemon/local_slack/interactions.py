@@ -2,9 +2,9 @@
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.model import Json, WorkspaceUser
 from daemon.local_slack.state import WorkspaceState
@@ -14,8 +14,7 @@ _RESPONSE_LIFE: Final = 1800.0
 _RESPONSE_USES: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseUrl:
+class ResponseUrl(Value):
     """The user, channel and message (empty ts for a command) that a response_url may answer."""
 
     person: str

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
+from daemon.core.value import Value
+
 Json: TypeAlias = dict[str, Any]
 """A JSON object in one of Slack's shapes, which are too loose to type."""
 
@@ -41,8 +43,7 @@ class Streaming(StrEnum):
     EXPIRED = "errored"
 
 
-@dataclass(frozen=True, slots=True)
-class Team:
+class Team(Value):
     """The workspace in Slack's terms. `enterprise` is the id of its Enterprise Grid organisation, or ''."""
 
     id: str
@@ -51,8 +52,7 @@ class Team:
     enterprise: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceUser:
+class WorkspaceUser(Value):
     """A user. `team` is the id of their workspace, `enterprise` that of its organisation. Bots have an app's ids."""
 
     id: str
@@ -87,8 +87,7 @@ class Posting(StrEnum):
     NO_STREAMS = "channel_type_not_supported"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceChannel:
+class WorkspaceChannel(Value):
     """A channel or DM.
 
     `members` are in the order of joining, `created` is in seconds since the epoch. `shared`: with another organisation
@@ -105,8 +104,7 @@ class WorkspaceChannel:
     org_shared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UserGroup:
+class UserGroup(Value):
     """A group of users who are mentioned together, by `@handle`."""
 
     id: str
@@ -114,16 +112,14 @@ class UserGroup:
     members: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reaction:
+class Reaction(Value):
     """One emoji under a message, and the ids of the users who chose it, in order."""
 
     name: str
     users: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Value):
     """An uploaded file. `shared`: a message shows the file."""
 
     id: str
@@ -136,16 +132,14 @@ class File:
     shared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CustomAuthor:
+class CustomAuthor(Value):
     """A name and icon for one message of the app, other than its own. The icon is `:emoji:` or a picture's URL."""
 
     name: str = ""
     icon: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceMessage:
+class WorkspaceMessage(Value):
     """One message. Times are Slack's `ts` strings.
 
     `recipient` alone sees its stream grow. A stream takes either text or chunks: `in_chunks` is None until the first
@@ -183,8 +177,7 @@ class WorkspaceMessage:
         return bool(self.thread_ts) and self.thread_ts != self.ts
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Value):
     """The status line under a thread with the app's activity. It expires at `until` (workspace seconds)."""
 
     text: str
@@ -192,8 +185,7 @@ class Status:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Value):
     """An agent session: a thread's title and state (Slack: agent sessions). `covered`: a status line is newer."""
 
     channel: str
@@ -203,32 +195,28 @@ class Session:
     covered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Prompts:
+class Prompts(Value):
     """The suggested prompts in an empty DM."""
 
     title: str
     prompts: tuple[Json, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Modal:
+class Modal(Value):
     """An open modal and its user."""
 
     person: str
     view: Json
 
 
-@dataclass(frozen=True, slots=True)
-class MessageShortcut:
+class MessageShortcut(Value):
     """A shortcut of the app in the menu of each message (Slack: message shortcuts)."""
 
     callback_id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SlashCommand:
+class SlashCommand(Value):
     """A slash command of the app, with the texts that Slack shows next to it (Slack: slash commands)."""
 
     command: str

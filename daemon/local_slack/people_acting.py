@@ -6,8 +6,9 @@ import mimetypes
 import secrets
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.local_slack.interactions import choice, find_element, interaction
 from daemon.local_slack.model import (

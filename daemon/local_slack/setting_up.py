@@ -1,11 +1,12 @@
 """The orders that set up a workspace for a test: users, channels, time, limits, events and faults."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.local_slack.faults import COUNTED, FaultMode, MethodFault, Profile
 from daemon.local_slack.model import (

@@ -7,11 +7,13 @@ import secrets
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from aiohttp import WSMsgType, web
+from msgspec.structs import replace
 
+from daemon.core.value import Value
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.faults import Faults
 from daemon.local_slack.feed import Feed
@@ -25,13 +27,11 @@ _CONNECTION_LIFE: Final = 18_060
 _KEPT: Final = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Close:
+class _Close(Value):
     code: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Ping:
+class _Ping(Value):
     data: bytes = b""
 
 
@@ -192,16 +192,14 @@ class AppSockets:
         self.app_came_or_went(bool(self._open))
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
+class Retries(Value):
     """The seconds before a retry: `deadline` fails an attempt, `schedule` delays the next."""
 
     deadline: float = 3.0
     schedule: tuple[float, ...] = (0.0, 60.0, 300.0)
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryAttempt:
+class DeliveryAttempt(Value):
     """One attempt to deliver an envelope. Times are workspace seconds, and `socket` is 0 if none was open."""
 
     envelope_id: str

@@ -4,9 +4,9 @@ import itertools
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
+from daemon.core.value import Value
 from daemon.local_slack.model import (
     AppIdentity,
     ChannelKind,
@@ -42,8 +42,7 @@ def bound(text: str) -> str:
     return f"{int(seconds):010d}.{fraction[:6].ljust(6, '0')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Value):
     """A time range by Slack's `oldest`, `latest` and `inclusive`. An empty bound is open."""
 
     oldest: str = ""

@@ -2,8 +2,10 @@
 
 import itertools
 from collections import deque
-from dataclasses import asdict, dataclass, replace
 
+from msgspec.structs import asdict, replace
+
+from daemon.core.value import Value
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.faults import Faults, RateLimits
 from daemon.local_slack.feed import Feed
@@ -37,8 +39,7 @@ from daemon.local_slack.state import FOREIGN_TEAM, WorkspaceState
 _CALLS_KEPT = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(Value):
     """One answered Web API call: `args` without tokens, `at` in workspace seconds, status 0: connection dropped."""
 
     number: int

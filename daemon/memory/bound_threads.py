@@ -2,8 +2,9 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import DaemonError
 from daemon.core.perception import ConversationKey, Perception

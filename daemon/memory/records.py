@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.initiative import NEVER_QUIET_THERE, QuietThere
@@ -15,12 +17,10 @@ from daemon.core.questions import BoundThread
 from daemon.core.room_ways import ChannelSettings
 from daemon.core.sessions import key_of
 from daemon.core.step import PLAINLY_STATED, EpistemicMode, Heard, Stated
+from daemon.core.value import Value
 from daemon.memory.database.sqlite import sqlite3
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-T = TypeVar("T", bound="DataclassInstance")
+T = TypeVar("T", bound=Value)
 
 JSONObject = Mapping[str, object]
 Row = Mapping[str, Any]
@@ -38,13 +38,13 @@ def as_json(value: object) -> str:
 
 def json_object(text: str) -> JSONObject:
     """Read a JSON object that `as_json` wrote. Raises ValueError for anything else."""
-    value = _json_value(text)
+    value = json_value(text)
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004  # it is text that can't be read
     return value
 
 
-def _json_value(text: str) -> object:
+def json_value(text: str) -> object:
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -52,8 +52,8 @@ def _json_value(text: str) -> object:
 
 
 def read_row(record: type[T], row: sqlite3.Row, **decoders: Callable[..., object]) -> T:
-    """Make a dataclass from the columns of equal names. `decoders` convert columns by their names."""
-    values = {field.name: row[field.name] for field in fields(record)}
+    """Make a value from the columns of equal names. `decoders` convert columns by their names."""
+    values = {name: row[name] for name in record.__struct_fields__}
     return record(**values | {name: decode(values[name]) for name, decode in decoders.items()})
 
 
@@ -61,8 +61,7 @@ def conversation_columns(key: ConversationKey) -> dict[str, str]:
     return {"conversation": str(key), "soul": key.soul, "workspace": key.workspace}
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(Value):
     """A daemon that works for one soul in one workspace. A claim without renewal lapses after `lease_ms`."""
 
     id: str
@@ -75,8 +74,7 @@ class Worker:
         return {"soul": self.soul, "workspace": self.workspace}
 
 
-@dataclass(frozen=True, slots=True)
-class InboxMessage:
+class InboxMessage(Value):
     """A claimed inbox row with its perception.
 
     `revision` counts edits: a commit is refused if it changed since the claim. `attempts` counts claims, `voided` the
@@ -130,8 +128,7 @@ class InboxMessage:
         return self.perception.id
 
 
-@dataclass(frozen=True, slots=True)
-class Dismissal:
+class Dismissal(Value):
     """The reason for no reply. `stale`: the message is too old. `alone`: only for this message."""
 
     reason: str
@@ -139,16 +136,14 @@ class Dismissal:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Value):
     """A reply that users see before its cycle commits. `ts` is None if Slack's response was lost."""
 
     key: str
     ts: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessState:
+class ProcessState(Value):
     """The mental process of a conversation, the one before it, its runs so far, its parameters and its memory."""
 
     process: str = "engaged"
@@ -158,8 +153,7 @@ class ProcessState:
     process_memory: JSONObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class VisitState:
+class VisitState(Value):
     """The number of the visit in a conversation, its replies so far, and when the last message was written (ms)."""
 
     visit: int = 0
@@ -167,8 +161,7 @@ class VisitState:
     spoken_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Value):
     """The right to run one cycle on a conversation. The next claim raises `fence` and ends this one.
 
     `outsider_spoke`: a user who isn't a full member of the workspace wrote there before. `away_told_ms` is the last
@@ -196,7 +189,7 @@ class Claim:
     forgotten: int = 0
     narrowed: int = 0
     bound: BoundThread | None = None
-    way: ChannelSettings = ChannelSettings()  # noqa: RUF009 - a frozen value
+    way: ChannelSettings = ChannelSettings()
 
     def key(self, part: int) -> str:
         """Return the outbox key of a part of this cycle's reply. A repeated cycle uses equal keys."""
@@ -224,8 +217,7 @@ class TurnKind(StrEnum):
     APOLOGY = "apology"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Value):
     """A message or a reply. `thought` is private to the soul.
 
     `ts` is that of the message, or of the one replied to. `model` is empty if no model wrote it. The four fields from
@@ -291,7 +283,7 @@ def object_or_nothing(stored: str) -> JSONObject:
 def pairs_or_none(stored: str) -> tuple[tuple[str, str], ...]:
     """Read stored pairs of words, a JSON list of lists, without those that are unreadable."""
     try:
-        pairs = _json_value(stored)
+        pairs = json_value(stored)
     except ValueError:
         return ()
     each = pairs if isinstance(pairs, list) else []
@@ -300,14 +292,13 @@ def pairs_or_none(stored: str) -> tuple[tuple[str, str], ...]:
 
 def _key_words(stored: str) -> tuple[str, ...]:
     try:
-        words = _json_value(stored)
+        words = json_value(stored)
     except ValueError:
         return ()
     return tuple(map(str, words)) if isinstance(words, list) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Value):
     """A post claimed for sending until `lease_until` (ms).
 
     `doubtful`: an earlier attempt, since `doubted_ms`, may have posted it. Slack's history is searched first. `faults`

@@ -4,10 +4,10 @@ Forgetting a person, the search for what is left of them, retention and the tabl
 declarations. A test compares them with the schema.
 """
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.memory import row_conditions as rows
 from daemon.memory.goals_in_force import WITHOUT_WORDS
 
@@ -23,8 +23,7 @@ _OF_NO_PERSON: Final = """
 """  # they hold numbers, ids of messages, rooms and records, and what the daemon keeps of itself
 
 
-@dataclass(frozen=True, slots=True)
-class Age:
+class Age(Value):
     """Rows that are older than a setting's days, by a column in milliseconds.
 
     `change` are SQL assignments; without them the row is deleted. Rows are found by `found`, along an index, and only
@@ -38,8 +37,7 @@ class Age:
     only: str = "1 = 1"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Value):
     """A table, and what it holds of people.
 
     `of` are the columns with the id of the person whose row it is, `names` those whose texts may name a person, `words`

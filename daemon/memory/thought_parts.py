@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from daemon.core.lineage import may_think_again, may_think_here, read_readers
 from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 
 
-@dataclass(frozen=True, slots=True)
-class StoredThought:
+class StoredThought(Value):
     """The thought whose part takes effect, with its conversation, audience, readers and time (ms, UTC).
 
     `person` is the platform id of the user whom it answers, or empty. `upto` is the number of the turn that it answers:
@@ -28,12 +27,11 @@ class StoredThought:
     upto: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PartsTaken:
+class PartsTaken(Value):
     """The number of a field's parts that took effect, and the reasons for refusing the others."""
 
     done: int = 0
-    refused: Sequence[str] = field(default=())
+    refused: Sequence[str] = ()
 
 
 class ThoughtPart(Protocol):

@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.errors import (
     CutShort,
@@ -18,6 +20,7 @@ from daemon.core.errors import (
 from daemon.core.perception import Audience
 from daemon.core.ports.services import LLM, Clock, Completion, Cost, LLMCall, ModelRole, Prompt
 from daemon.core.step import AnswerForm, Step
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.matter import Finished, Thought
@@ -58,8 +61,7 @@ async def _no_caps(_prompt: Prompt) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Mind:
+class Mind(Value):
     """The runner of steps.
 
     `render` makes prompts, `record` receives an LLMCall however it ended, `cost` prices a call. If a model fails

@@ -1,8 +1,9 @@
 """The extended steps of a soul: its own creativity for a step, and the list of who works on what."""
 
-from dataclasses import replace
 from pkgutil import iter_modules
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 import daemon.mind.steps
 from daemon.core.step import Step

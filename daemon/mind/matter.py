@@ -4,11 +4,13 @@ import asyncio
 import unicodedata
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from msgspec.structs import asdict, replace
+
 from daemon.core.errors import DaemonError, ModelUnavailable
+from daemon.core.value import Value
 from daemon.core.words import terms_of
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.consolidation.merging import Line
@@ -27,8 +29,7 @@ STEERS = (
 """The instruction for using the thought, in the daemon's own words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matter:
+class Matter(Value):
     """A topic of the soul's state, the exchanges on it in a row, and the thought about it, empty at first."""
 
     topic: str = ""
@@ -69,8 +70,7 @@ class Matter:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Finished(Generic[T]):
+class Finished(Value, Generic[T]):
     """The last item of a thought. See `Thought` for `void` and `cut`."""
 
     memory: WorkingMemory

@@ -1,9 +1,10 @@
 """The effects of a cycle: speech is streamed at once, every other effect is collected for the commit."""
 
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sized
-from dataclasses import replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.contexts import ContextRefused
 from daemon.core.initiative import EARLY, PROMISED

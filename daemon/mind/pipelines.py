@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import MalformedReply, ProcessFailed
 from daemon.core.perception import Modality
 from daemon.core.phrases import short_answers_in
 from daemon.core.ports.services import ModelRole
 from daemon.core.step import Step
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.core.working_memory import thought as in_thought
 from daemon.memory.knowledge.soul_states import PathStep
@@ -40,8 +42,7 @@ async def _plainly(context: ProcessContext) -> Step[str]:
     return external_dialog(context.soul, REPLY)
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(Value):
     """The manner in which a process speaks.
 
     `choose` gives the step that speaks where each step is a separate call. `more` is a sentence about an element that
@@ -245,8 +246,7 @@ DECISION_PROCESS = "problem_solving"
 """The process that asks for permission. Decisions visit it from any state of the conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessRun:
+class ProcessRun(Value):
     """The result for one perception: the memory, the state at the end, and the path with its reasons."""
 
     memory: WorkingMemory

@@ -4,8 +4,10 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelRefused
@@ -18,6 +20,7 @@ from daemon.core.ports.library import Library, Passage, Toolbox
 from daemon.core.ports.services import Emit
 from daemon.core.sentences import Words
 from daemon.core.sessions import CodeSession
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.mind.at_hand import NOTHING_AT_HAND, AtHand
@@ -132,8 +135,7 @@ async def _without_channels(_person: str, name: str) -> Room:
     raise ChannelRefused(f"{name} can't be written to from here", code="not_there")
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Value):
     """The means of a soul to solve problems, as its admin and its folder allow.
 
     `may_intend` returns whether a user may have one more intention, on top of those planned in this cycle. `intended`
@@ -169,8 +171,7 @@ class Capabilities:
         return self if readers.members_only else replace(self, library=self.open_library, toolbox=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Value):
     """A wish that a person's words may express, apart from a reply. The list is open, see `daemon.processes.wishes`.
 
     The model writes `word` where `meaning`, a clause about the person, is true. The triggers and hints of the soul's
@@ -201,8 +202,7 @@ async def _nothing_more(memory: WorkingMemory, _queries: Sequence[str]) -> Worki
     return memory
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentCycle:
+class CurrentCycle(Value):
     """The services of the running cycle for a mental process.
 
     `limits` are those of the autonomous loop, None where it may not run. `usage` returns the tokens and US dollars
@@ -248,8 +248,7 @@ class CurrentCycle:
     on_alert: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessContext:
+class ProcessContext(Value):
     """Everything a mental process may use. `perception` is the newest of those already integrated into `memory`.
 
     `interrupt` signals a new message. `state` is the running process: its runs since it was entered, its params, and
@@ -280,16 +279,14 @@ class ProcessContext:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Value):
     """The outcome that keeps the current process. `process_memory` replaces the process memory, and None keeps it."""
 
     memory: WorkingMemory
     process_memory: JSONObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Value):
     """The outcome that moves to the process `to`, which runs at once on the same perception if `execute_now`.
 
     `reason` is one sentence for `soul mind trace`. `decided_by` is `rule` or `model`. A transition of a process to

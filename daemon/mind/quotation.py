@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from daemon.core.text import visible_line
+from daemon.core.value import Value
 from daemon.core.words import likeness, terms_of, words_of
 
 FEWEST_WORDS: Final = 3
@@ -38,8 +38,7 @@ class Unproved(StrEnum):
     UNRELATED = "the line has nothing in common with the quotation"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Value):
     """The proof of a line: the index of the message, and the words quoted from it."""
 
     message: int

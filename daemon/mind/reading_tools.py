@@ -11,6 +11,7 @@ from daemon.core.expectations import Spent
 from daemon.core.lineage import saw
 from daemon.core.ports.library import Tool
 from daemon.core.text import shortened
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.mind.allowing import KnownOutcome
 from daemon.memory.thought_parts import ThoughtPart
@@ -48,8 +49,7 @@ class ToolsUsed:
         self.results.append(Memory(Role.USER, f"not used: {reason}", name=shortened(name, 80), metadata=saw()))
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingTools:
+class ReadingTools(Value):
     """The tools for a thought. `begun` is when its cycle began to think (monotonic seconds).
 
     `authority` is what the functions of its mind may do by themselves.

@@ -1,8 +1,9 @@
 """An unasked whole thought (seed 002): it stays silent, except for what was promised or invited."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from daemon.core.authority import Function, Level
 from daemon.core.errors import MalformedReply

@@ -1,13 +1,15 @@
 """The stance of each mental process, the poems of the poetic one, and the context of subprocesses."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
+
+from msgspec.structs import asdict, replace
 
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.services import THOUGHT_ALONE, Clock, Emit
 from daemon.core.step import Step
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.episodes import Episodes
 from daemon.memory.knowledge.learning import Learning
@@ -35,8 +37,7 @@ def stance_of(soul: Soul, process: str, **facts: str) -> str:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class SubprocessContext:
+class SubprocessContext(Value):
     """Everything a subprocess may use (seed 000). `audience` is who can read `conversation`.
 
     `read_files` fetches and reads the files that wait for it, and returns all with what was found.
@@ -82,8 +83,7 @@ NAMES_IT = (
 """The request for an extra element, for a model that answers in elements."""
 
 
-@dataclass(frozen=True, slots=True)
-class MadePiece:
+class MadePiece(Value):
     """A poem, its register and the world of its images, words of the poetic mode or empty. An empty poem is none."""
 
     poem: str = ""

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import DaemonError, ModelError
 from daemon.core.lineage import saw
@@ -14,6 +15,7 @@ from daemon.core.ports.services import JUST_THOUGHT, SHARED
 from daemon.core.step import SURE_OF_INTENT, heard_in
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line
+from daemon.core.value import Value
 from daemon.core.words import holds_whole, likeness, terms_of, words_of
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.learning import Learned, Proved
@@ -146,8 +148,7 @@ class Untaken(StrEnum):
     KIND = "its kind is unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Value):
     """A message of the user: the seq of its turn and its words."""
 
     seq: int

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelError
 from daemon.core.fencing import clean_name, cut

@@ -1,7 +1,6 @@
 """The parts of a thought that take effect when it is stored: one function for each field."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.expectations import Check
@@ -9,6 +8,7 @@ from daemon.core.initiative import NEVER_QUIET, QuietHours
 from daemon.core.tempo import SURPRISING
 from daemon.core.timeframes import due_time, timeframe
 from daemon.core.timetable import InThePast, TooFarAhead
+from daemon.core.value import Value
 from daemon.memory.expectations.settling import NewPrediction, PredictionsMade
 from daemon.memory.knowledge.soul_states import OwnFeeling
 from daemon.memory.mind.allowing import IntendedInThought, KnownOutcome, NotedInThought, ToDo
@@ -26,8 +26,7 @@ from daemon.mind.thought.cognitive_output import GoalUpdate, MemoryOp, Predictio
 from daemon.soul.field_types import Physio
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Value):
     """The time of a thought's effect (ms, UTC), and the zone of the person whom it answers, empty if unknown.
 
     An admin may allow a part long after its cycle. A part therefore depends on the thought and its moment alone.

@@ -1,11 +1,13 @@
 """The entry conditions of mental processes, and the wishes that lead to them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelError
 from daemon.core.perception import Modality
+from daemon.core.value import Value
 from daemon.mind.extended_steps import with_soul_creativity
 from daemon.mind.process import SPOKEN, Intent, ProcessContext, Transition
 from daemon.mind.recall.visit import Visit
@@ -14,8 +16,7 @@ from daemon.mind.steps.respond import NOTHING
 from daemon.soul import Mode, Soul
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Value):
     """The input of entry conditions: visit, soul, and whether there is autonomous work or a session to ask."""
 
     visit: Visit
@@ -24,8 +25,7 @@ class Situation:
     sessions: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Value):
     """The allowed origins, and a check that returns why entry is refused (empty: allowed)."""
 
     origins: frozenset[str]

@@ -1,6 +1,6 @@
 """The mental processes: functions that answer a perception in one state of the conversation (seeds 000 and 001)."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelError
 from daemon.core.expectations import Limits

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import field
 
 from daemon.core.perception import Modality, Place
 from daemon.core.ports.library import Passage, Tool
 from daemon.core.sentences import Words
 from daemon.core.sessions import key_of
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.records import Speaks
@@ -39,8 +41,7 @@ _CLAUSES: Final[Mapping[str, str]] = {
 """The clause of each ability that the prompt names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ability:
+class Ability(Value):
     """One ability of the soul: its sentence in the table, and the names in it."""
 
     key: str

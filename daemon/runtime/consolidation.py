@@ -13,6 +13,7 @@ from daemon.core.perception import Audience
 from daemon.core.ports.services import Clock, Emit, LLMCall
 from daemon.core.spending import Charge
 from daemon.core.timetable import next_slot
+from daemon.core.value import Value
 from daemon.memory.consolidation.runs import Run, RunState, Slot
 from daemon.memory.consolidation.slots import Newest, NightStores
 from daemon.mind.cognition import Mind
@@ -37,8 +38,7 @@ _AGAIN_MS: Final = 10 * 60_000
 MakesMind = Callable[[Soul, Callable[[LLMCall], None], Charge, Sequence[Audience], str], Awaitable[Mind]]
 
 
-@dataclass(frozen=True, slots=True)
-class NightPlan:
+class NightPlan(Value):
     """The schedule (a crontab, or `off`), its IANA zone ('' for where most people live), and the token budget."""
 
     every: str

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from daemon.core.channels import Channels
 from daemon.core.errors import (

@@ -1,9 +1,11 @@
 """The services that all cycles of one soul share, built once by the composition root."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.channels import Channels
 from daemon.core.config import Settings

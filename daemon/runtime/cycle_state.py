@@ -2,8 +2,10 @@
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import NotDelivered
 from daemon.core.fencing import Nonce

@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
 from daemon.core.last_line import LastLine
 from daemon.core.ports.services import Clock, Emit
+from daemon.core.value import Value
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Delivery
 from daemon.runtime.conversation import ConversationHandler
@@ -30,8 +33,7 @@ _JOBS = 2  # few, because replies come first
 _PAUSE_AFTER_FAILURE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Lane(Generic[Row, Result]):
+class Lane(Value, Generic[Row, Result]):
     """One queue of one soul: how a row is claimed, when the next one is due (ms), and its work.
 
     `work` occupies one of the `slots`. When it ends, `bell` and the bells in `wakes` ring, since there may be more to

@@ -1,7 +1,8 @@
 """Builds the one value that a cycle commits (turns, posts, states, intentions, jobs), and the words of apologies."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import (
     CapMet,
@@ -22,6 +23,7 @@ from daemon.core.ports.services import LLMCall, ModelRole, Speech, Task
 from daemon.core.sentences import Sentence
 from daemon.core.timeframes import time_in
 from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.value import Value
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.cycle_effect import CycleEffect
@@ -53,8 +55,7 @@ MOODS_EVERY = 3
 """The number of replies without checks from one question about the soul's mood to the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(Value):
     """One cycle's thinking: the soul, its motor, the run of its processes, the recalled transcript and visit."""
 
     soul: Soul
@@ -348,8 +349,7 @@ def noting_tools(capabilities: Capabilities, note: Callable[[str], None]) -> Cap
     return capabilities if toolbox is None else replace(capabilities, toolbox=_NotingToolbox(toolbox, note))
 
 
-@dataclass(frozen=True, slots=True)
-class _NotingToolbox:
+class _NotingToolbox(Value):
     toolbox: Toolbox
     note: Callable[[str], None]
 

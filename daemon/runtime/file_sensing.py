@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.channels import Channels
 from daemon.core.errors import ChannelRefused, DaemonError, FileRefused, NotDelivered, StoreError

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.channels import Channels
 from daemon.core.concurrency import alongside

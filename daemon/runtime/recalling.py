@@ -1,8 +1,9 @@
 """Recall and integrate: reads what the soul may know and builds the context of its mental processes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from daemon.core.concurrency import at_once
 from daemon.core.errors import NotDelivered

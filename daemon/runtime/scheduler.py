@@ -10,6 +10,7 @@ from daemon.core.ports import DutyTurn
 from daemon.core.ports.channel import Room
 from daemon.core.ports.services import Clock, Emit
 from daemon.core.tempo import OPS, QUIET_MS, alarm_post, sentence_of
+from daemon.core.value import Value
 from daemon.memory.queues.alarms import Addressee, Alarm, Alarms
 from daemon.runtime.cycle_services import CycleServices
 
@@ -19,8 +20,7 @@ POLL = 2.0
 _SHORTEST_WAIT = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class DueRows:
+class DueRows(Value):
     """Rows of one kind that fall due: when the next one does (ms), and the move of all that did.
 
     `event` is logged with the number of moved rows. `is_work`: they are work for a lane.
@@ -32,8 +32,7 @@ class DueRows:
     is_work: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduler:
+class Scheduler(Value):
     """The mover of rows that fall due. `on_due` is called when there is work.
 
     Several schedulers may share one memory.db: each row is moved once.
@@ -73,8 +72,7 @@ AlarmSource = Callable[[], Awaitable[Sequence[str]]]
 """A function that returns the names of its current alarms. It may raise StoreError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Addressees:
+class Addressees(Value):
     """The addressees of alarms: the ops channel's id, empty for none, and the admins. `find_room` asks Slack."""
 
     channel: str

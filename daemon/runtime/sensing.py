@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.concurrency import time_limit
 from daemon.core.contexts import ContextState, Writer

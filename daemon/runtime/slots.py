@@ -1,7 +1,8 @@
 """The number of conversations that a soul works on at once, and the end of a stopped reply."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Modality

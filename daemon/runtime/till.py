@@ -1,14 +1,18 @@
 """Payment for the model calls of one soul: reserves the highest cost, and settles it to the actual cost."""
 
+import dataclasses
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.concurrency import Bell
 from daemon.core.errors import CapMet, StoreError, TickBudgetMet
 from daemon.core.ports.services import Clock, Completion, Cost, Emit, LLMCall, Prompt
 from daemon.core.spending import NO_TICKS, Caps, Charge, Day, PaidBy, Payer, day_at, nano_of, nano_of_cap
+from daemon.core.value import Value
 from daemon.memory.spending.reservations import (
     BudgetReached,
     CapReached,
@@ -28,8 +32,7 @@ _SETTLE_S: Final = 0.2  # after a call, for a next one that settles it in its ow
 _AGAIN_MS: Final = 300_000  # after which work in the background looks whether others have been settled
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Value):
     """The cost of a finished call, the highest cost of a future one, the caps, and the zone of their days.
 
     `tokens` returns the most tokens that a future call can take.
@@ -130,7 +133,7 @@ class SpendingBudget:
 
     def charged(self, call: LLMCall, charge: Charge) -> LLMCall:
         """Add the payer to a finished call, and queue a reserved one for settlement."""
-        paid = replace(call, payer=self.payer(charge), day=self.day(call.started_ms).date)
+        paid = dataclasses.replace(call, payer=self.payer(charge), day=self.day(call.started_ms).date)
         if paid.reservation:
             self._settlements.calls.append(paid)
             self._finished.ring()
@@ -138,7 +141,7 @@ class SpendingBudget:
 
     async def count(self, call: LLMCall, charge: Charge, reservation: str) -> None:
         """Store a finished call that belongs to no cycle, and settle it if it was reserved. Raises StoreError."""
-        paid = self.charged(replace(call, reservation=reservation), charge)
+        paid = self.charged(dataclasses.replace(call, reservation=reservation), charge)
         if reservation:
             await self.settle()
         else:

@@ -1,7 +1,9 @@
 """Sorts claimed messages: answered now, dismissed with a reason, or left for the next claim."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.perception import Modality, Perception
 from daemon.core.phrases import phrase_said
@@ -9,6 +11,7 @@ from daemon.core.ports.arrivals import Source
 from daemon.core.ports.services import Clock, Emit, GateDecision
 from daemon.core.questions import BoundThread, is_news
 from daemon.core.tempo import REFLECTING
+from daemon.core.value import Value
 from daemon.memory.queues.tick_ends import NO_LONGER_IDLE
 from daemon.memory.queues.typed_commands import MESSAGE, TYPED
 from daemon.memory.records import Dismissal, InboxMessage
@@ -24,8 +27,7 @@ _TOLD_WITHIN_S = 86_400.0  # a message that is older still is dismissed without 
 _LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
 
 
-@dataclass(frozen=True, slots=True)
-class Triaged:
+class Triaged(Value):
     """Claimed messages after the gate: those to answer, with complete perceptions, and those dismissed, by row id.
 
     A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away,

@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from itertools import count
 from typing import Final
+
+from msgspec import field
 
 from daemon.core.contexts import OPERATOR
 from daemon.core.notes import (
@@ -24,6 +26,7 @@ from daemon.core.ports.services import Clock
 from daemon.core.questions import is_news
 from daemon.core.text import shortened
 from daemon.core.timetable import platform_time
+from daemon.core.value import Value
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.shared.messages import NewNote, NoteStore, SaidToSoul, SentNote
 from daemon.memory.shared.store import AwarenessStore
@@ -33,8 +36,7 @@ _MOST_SENT: Final = 3
 _REMEMBERED_MS: Final = 24 * 3600 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Correspondence:
+class Correspondence(Value):
     """The soul's means for notes in one cycle.
 
     `souls` are the other hosted souls, `hands_to` those of them that can answer where the soul speaks, `called` their

@@ -4,8 +4,9 @@ import datetime as dt
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.contexts import ContextConflict, ContextRefused, ContextState, JSONObject, Writer, checked_key
 from daemon.core.fencing import clean_name, fence, fresh_nonce
@@ -13,6 +14,7 @@ from daemon.core.perception import Audience
 from daemon.core.ports.arrivals import Member
 from daemon.core.sessions import CodeSession, KeyOwner, SessionState, Visibility
 from daemon.core.text import shortened
+from daemon.core.value import Value
 from daemon.memory.shared.store import HTTP
 from daemon.shared.contexts import SharedContexts
 from daemon.shared.news import Looks, Watched
@@ -38,8 +40,7 @@ _CONTEXTS: Final = 3_500
 _MOST_NAMED: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Value):
     """The surroundings of a new session: the soul, the shared contexts, its siblings, and waiting work of its owner.
 
     `waiting` are its owner's other sessions that wait for an answer.

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.contexts import ContextState
 from daemon.core.notes import NoteState

@@ -3,7 +3,6 @@
 import difflib
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from daemon.core.errors import SoulError
 from daemon.core.ports.services import Emit
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 from daemon.soul.field_types import read_states
 from daemon.soul.files import (
@@ -36,8 +36,7 @@ _OPTIONAL = (("playbook", PLAYBOOK), ("awakening", AWAKENING))  # fields of a so
 _NAME_HINT = "use lower-case letters, digits, - and _"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(Value):
     """The names of all mental processes and subprocesses, to which a soul's file is limited.
 
     `why_not` returns why an extension can't be used, or an empty string.

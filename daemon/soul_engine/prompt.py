@@ -1,10 +1,11 @@
 """The one prompt builder: constant parts come first for the provider's cache, users' words are fenced, budgets kept."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import ceil
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from daemon.core.fencing import cut, defang, fence
 from daemon.core.ports.services import Image, Message, Prompt, Speaker, SystemPart

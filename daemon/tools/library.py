@@ -6,7 +6,6 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from daemon.core.errors import DocumentUnreadable
 from daemon.core.ports.library import IndexedFile, IndexedPassage
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import DIRECTORY, closing_handle, open_inside
+from daemon.core.value import Value
 from daemon.tools.documents.document import Document, DocumentKind, Section, kind_of, readable_instead
 from daemon.tools.documents.encodings import decoded
 from daemon.tools.documents.reader import read_document
@@ -39,8 +39,7 @@ _HOLDS_KEYS = re.compile(
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryFile:
+class LibraryFile(Value):
     """A file in a folder: `path` as cited, `stamp` its size and time, `inside` the names from the folder to it."""
 
     path: str
@@ -53,8 +52,7 @@ class LibraryFile:
         return kind_of(self.inside[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Value):
     """The files of all folders. `missing` folders can't be opened; `overflowed` means more than MOST_FILES."""
 
     files: tuple[LibraryFile, ...]

@@ -2,10 +2,10 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.channels.slack.installation import REQUIRED_SCOPES
 from daemon.channels.slack.refusals import SlackIdentity

@@ -2,11 +2,11 @@
 
 import getpass
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.memory.database import Transaction

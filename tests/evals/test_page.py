@@ -1,9 +1,10 @@
 """The report: one file, with any text in the talk, with what failed and why."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from evals.page import page
 from evals.run import Order, Run

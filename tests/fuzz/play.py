@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import serve_workspace
@@ -74,8 +75,7 @@ async def play(payloads: int, seed: int, odd: Sequence[Any] = (), others: Sequen
     return counted
 
 
-@dataclass(frozen=True, slots=True)
-class _Draw:
+class _Draw(Value):
     """Where payloads are drawn from."""
 
     samples: Sequence[Sample]

@@ -6,16 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from daemon.core.value import Value
 from tests.fakes import TIMEOUT
 
 SCRIPT = Path(__file__).parents[2] / "hooks" / "session_event.py"
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Value):
     code: int
     out: bytes
     err: bytes

@@ -21,6 +21,7 @@ from daemon.core.ports.channel import Room
 from daemon.core.ports.services import GateDecision
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
+from daemon.core.value import Value
 from daemon.memory.database import Database
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.models import FakeModel
@@ -133,8 +134,7 @@ class HttpDaemon:
             await asyncio.wait((self._life,))
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Value):
     """One server-sent event."""
 
     name: str
@@ -284,8 +284,7 @@ class HttpHome:
         self.model.default = answer
 
 
-@dataclass(frozen=True, slots=True)
-class Got:
+class Got(Value):
     """A whole HTTP response."""
 
     status: int

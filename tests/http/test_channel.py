@@ -1,11 +1,12 @@
 """HTTP as a `Channel`, alone and beside another one."""
 
 import asyncio
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.channels.http import stream as server_sent
 from daemon.channels.http.channel import HttpChannel
@@ -144,7 +145,7 @@ async def test_it_is_ready_once_every_channel_is_and_fails_with_any_of_them(home
 
 async def test_a_free_port_in_place_of_the_configured_one_is_kept_for_one_run(home: HttpHome, tmp_path: Path) -> None:
     configured = home.now.channel.url
-    side, intake = replace(home.now.channel._side, has_neighbours=_always), home.built.store.inbox
+    side, intake = dataclasses.replace(home.now.channel._side, has_neighbours=_always), home.built.store.inbox
 
     async def url_of_a_run() -> str:
         http = _http(tmp_path, http_port=int(configured.rpartition(":")[2]))

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import replace
 
 import pytest
 from mcp import MCPError
+from msgspec.structs import replace
 
 from daemon.channels.http import pairing as session_talk
 from daemon.core.contexts import ADMIN

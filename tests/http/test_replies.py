@@ -1,11 +1,11 @@
 """Replies found by the message ids of the sending programs, and background jobs queued by programs."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports.arrivals import NewMessage

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
+from daemon.core.value import Value
+
 HOUR: Final = 3_600.0
 DAY: Final = 24 * HOUR
 _MOST: Final = 2  # of a day
@@ -17,16 +19,14 @@ _KINDS: Final = ("uninvited", "over_rate", "in_quiet", "doubled", "late")
 Act = Literal["on", "off", "not now", "bad", "wrote"]
 
 
-@dataclass(frozen=True, slots=True)
-class Did:
+class Did(Value):
     """What a person did at a moment (seconds since the epoch)."""
 
     at: float
     act: Act
 
 
-@dataclass(frozen=True, slots=True)
-class SaidUnasked:
+class SaidUnasked(Value):
     """What the soul posted at a moment; `label` is the model's own name for it, once for each thought.
 
     `matters` are the promises that it keeps.
@@ -116,8 +116,7 @@ class Person:
                 yield f"late: {self.name} {kept} {matter} by {late:.1f} s"
 
 
-@dataclass(frozen=True, slots=True)
-class InitiativeVerdict:
+class InitiativeVerdict(Value):
     """How a run ended; `owed` are promises that nothing has ended."""
 
     steps: int

@@ -5,13 +5,13 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import aiohttp
 from pydantic import SecretStr
 
 from daemon.core.sensing import Signing, signing_key
+from daemon.core.value import Value
 from tests.journeys.house import House, SlackDaemon
 
 BUILDS = "C0GENERAL"
@@ -19,8 +19,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 RED = "The build of main is red: 3 of 412 tests fail."
 
 
-@dataclass(frozen=True, slots=True)
-class Reporter:
+class Reporter(Value):
     """A source with its secret; `clock` is how far its clock is off, in seconds."""
 
     house: House

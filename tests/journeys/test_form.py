@@ -1,7 +1,6 @@
 """No answer is lost in its form, and nothing private leaves by a side door, whatever a model makes of its answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from pydantic import SecretStr
 from bench.model_server import MODEL, model_server
 from bench.poor_models import KINDS, PRIVATE, PoorModel
 from daemon.core.ports.services import Completion, ModelRole, Prompt, Speaker
+from daemon.core.value import Value
 from daemon.llm.router import build_llm
 from tests.fakes import Events
 from tests.given import OPENING, tagged, wanting
@@ -141,8 +141,7 @@ async def test_a_model_that_loses_the_form_answers_in_plain_words_for_a_while(ho
     assert (await calls(house))[-1] == "respond"
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
+class Always(Value):
     """A scripted model that answers whatever is asked with the same words."""
 
     words: str

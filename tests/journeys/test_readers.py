@@ -1,14 +1,16 @@
 """Who reads a reply decides what may be in it: one table of rooms, and a word that only full members may know."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.channels.slack import readers
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceClient
 from daemon.memory.admin.remembered import readers_at
 from daemon.memory.database import Transaction, open_database
@@ -24,8 +26,7 @@ SHARED = {"allow_shared_channels": True}
 MISSING_SCOPE = {"ok": False, "error": "missing_scope", "needed": "channels:read"}
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Value):
     """A room in which a question is asked: the house, the room, and the thread that is gone on with."""
 
     house: House
@@ -128,8 +129,7 @@ async def _members_out_of_reach(house: House) -> Question:
     return question
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Value):
     """How a room comes about, and whether all its readers are full members."""
 
     name: str

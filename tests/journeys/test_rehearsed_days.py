@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import aiohttp
 import pytest
 
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceClient
 from tests.page.running import RunningDaemon, running_daemon
 
@@ -25,8 +25,7 @@ subprocesses = []
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
+class Days(Value):
     """A daemon with the workspace that it serves, in which Ada writes."""
 
     daemon: RunningDaemon

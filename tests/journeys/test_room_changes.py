@@ -1,9 +1,9 @@
 """What changes in a room changes what is said there: in the middle of a reply, on resuming, and for what is stored."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.local_slack.model import ChannelKind
 from tests.given import CLOSING, OPENING, shown

@@ -1,7 +1,8 @@
 """One gate, default deny, on every path: no refused message reaches the model or memory (P42)."""
 
-from dataclasses import replace
 from itertools import product
+
+from msgspec.structs import replace
 
 from daemon.local_slack.model import Standing
 from tests.journeys.house import House

@@ -8,12 +8,14 @@ import json
 import os
 import secrets
 from collections.abc import AsyncGenerator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import asdict
+
 from daemon.core.ports.services import THOUGHT_ALONE, Clock, Completion, ModelRole, Prompt
 from daemon.core.spending import PaidBy
+from daemon.core.value import Value
 from daemon.core.working_memory import estimate_tokens
 from daemon.llm.prices import cost_of, most_tokens_of
 from daemon.memory.database.sqlite import Transaction, sqlite3
@@ -29,8 +31,7 @@ _HIDDEN: Final = 5_000  # tokens of thinking that each answer is charged for
 _LITTLE_HIDDEN: Final = 300  # the same, of a thought that no words have woken: it is asked for with little of it
 
 
-@dataclass(frozen=True, slots=True)
-class BilledCall:
+class BilledCall(Value):
     """A call as the vendor charged it; `unasked` for a thought that no words have woken. It began at `at_ms` (UTC)."""
 
     id: str

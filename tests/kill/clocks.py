@@ -20,6 +20,7 @@ from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
 from daemon.core.perception import ConversationKey
+from daemon.core.value import Value
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.user_models import Zones
 from daemon.memory.queues.intention_rows import NewIntention
@@ -63,8 +64,7 @@ class OnTime(Figure):
     restarts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Years:
+class Years(Value):
     """What is played: so many days from `begin_ms` on, for people in `zones` and `movers` who live in all of them."""
 
     days: int = 460

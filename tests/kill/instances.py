@@ -5,12 +5,13 @@ processes of each other, as containers do.
 """
 
 import asyncio
+import dataclasses
 import random
 import shutil
 import subprocess
 import time
 from contextlib import AsyncExitStack, closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -162,7 +163,7 @@ async def run(
         for unit, pid in living:
             await nests[unit].end(pid)
         integrity = judge(home, workspace, crowd.said, kills).integrity
-        return replace(ends, outcome=replace(ends.outcome, integrity=integrity))
+        return dataclasses.replace(ends, outcome=dataclasses.replace(ends.outcome, integrity=integrity))
 
 
 async def _until_free(lives: Lives) -> None:

@@ -2,9 +2,10 @@
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from daemon.core.value import Value
 
 _SUNDAY: Final = 6
 _SATURDAY: Final = 5
@@ -12,8 +13,7 @@ _FEBRUARY: Final = 2
 _DAY: Final = dt.timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Value):
     """A rule in the daemon's words, and what it means: the time of day, and the days."""
 
     rule: str
@@ -35,8 +35,7 @@ WANTED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Value):
     """Where a person lives from a moment to another (ms, UTC)."""
 
     zone: str

@@ -10,10 +10,10 @@ import random
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from daemon.core.value import Value
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
@@ -170,8 +170,7 @@ class Crowd:
         return message
 
 
-@dataclass(frozen=True, slots=True)
-class KillStage:
+class KillStage(Value):
     """A workspace with users who post, and daemons to be killed."""
 
     home: Path

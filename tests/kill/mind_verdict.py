@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
+from daemon.core.value import Value
 from daemon.memory.database.sqlite import sqlite3
 from tests.kill.bill import BilledCall
 from tests.kill.busy_mind import DONE, KEPT, MARKER, SEEN
@@ -36,8 +37,7 @@ _UNDECIDED: Final = """
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Value):
     """What a soul may take for unasked thoughts: tokens in an hour and in a day, US dollars in a day."""
 
     tokens_hour: int
@@ -45,8 +45,7 @@ class Budget:
     usd_day: float
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Value):
     """What is left at the moment `now_ms`: the `posts` of the soul, which `effects` its tools had, and the bill.
 
     `outcome` says what became of the messages.
@@ -118,8 +117,7 @@ def judged(left: Left) -> MindFaults:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Thought:
+class _Thought(Value):
     """The ids of the goals that a thought has seen and does, and which outcomes were news to it."""
 
     trace: str

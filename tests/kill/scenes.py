@@ -6,11 +6,13 @@
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import field
+
+from daemon.core.value import Value
 from daemon.local_slack.model import WorkspaceMessage
 from tests.kill.loop import KillStage, alive, until_dead
 from tests.kill.verdict import Watch
@@ -37,8 +39,7 @@ _THINKING = "SELECT EXISTS (SELECT 1 FROM inbox WHERE state = 'claimed' AND moda
 _REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kind = 'models_the_visitor')"
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Value):
     """`lines` are the messages, each with the query that holds when the next one may follow; `pace` is the model's.
 
     Where a message is empty, none is posted.

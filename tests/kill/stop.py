@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
+from daemon.core.value import Value
 from daemon.local_slack.model import Streaming, WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
 from daemon.local_slack.server import WorkspaceServer
@@ -50,8 +51,7 @@ class StopVerdict(Figure):
         return super().faultless and self.p95_s <= 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedReply:
+class StoppedReply(Value):
     """A question, the number of words that were shown when its reply was closed, and whether the click was heard."""
 
     asked: WorkspaceMessage

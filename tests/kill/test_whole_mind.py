@@ -1,13 +1,14 @@
 """A mind under kills loses, doubles and overspends nothing and scores nothing twice; the judge would see it."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.memory.database.sqlite import sqlite3
 from tests import chance
@@ -35,7 +36,7 @@ _MISREAD: Final[tuple[tuple[str, Callable[[Left], Left]], ...]] = (
     ("lost", lambda left: replace(left, posts=[one for one in left.posts if KEPT not in one])),
     ("doubled", lambda left: replace(left, posts=[*left.posts, *left.posts])),
     ("doubled", lambda left: replace(left, effects=left.effects + left.effects)),
-    ("doubled", lambda left: replace(left, outcome=replace(left.outcome, twice=("a post",)))),
+    ("doubled", lambda left: dataclasses.replace(left, outcome=dataclasses.replace(left.outcome, twice=("a post",)))),
     ("overspend", lambda left: replace(left, budget=replace(left.budget, tokens_hour=1))),
     ("overspend", lambda left: replace(left, budget=replace(left.budget, tokens_day=1))),
     ("overspend", lambda left: replace(left, budget=replace(left.budget, usd_day=0.0))),

@@ -12,12 +12,13 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations
+from msgspec.structs import replace
 
 from daemon.local_slack.orders import NotPossible
 from daemon.local_slack.people_acting import PeopleActing

@@ -18,10 +18,11 @@ import time
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 import daemon.app
 from daemon.channels.slack import api as client

@@ -6,7 +6,6 @@ aren't the messages themselves lets people say something empty (`NOTHING`): then
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from bench.recall.corpus import paraphrases
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.llm.embedder import MODEL
 from daemon.llm.embedder.endpoint import LocalEmbedder
 from daemon.memory.database import Database
@@ -36,8 +36,7 @@ _NO_CHROMA: Final = 1_000_000
 _PAIRS: Final = paraphrases()  # of a question and what answers it
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Value):
     """What an arm works with: memory.db, the folder that it lies in, and who reads where a message stands, now."""
 
     database: Database
@@ -47,8 +46,7 @@ class Home:
     readers: Callable[[Perception], Awaitable[Readers]]
 
 
-@dataclass(frozen=True, slots=True)
-class SaidThere:
+class SaidThere(Value):
     """A remark that was just stored as a turn (`seq`), before these readers."""
 
     remark: Remark
@@ -66,8 +64,7 @@ class SaidThere:
         return f"TU_{self.seq}"
 
 
-@dataclass(frozen=True, slots=True)
-class AskedThere:
+class AskedThere(Value):
     """A question of a person (platform id), whose answer these readers read."""
 
     query: str

@@ -3,9 +3,13 @@
 It knows nothing of the daemon, so that it can judge it.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
+
+from msgspec.structs import replace
+
+from daemon.core.value import Value
 
 MEMBERS, GUESTS = ("Ada", "Ben", "Chloe"), ("Gus",)
 PEOPLE = (*MEMBERS, *GUESTS)
@@ -24,8 +28,7 @@ class Kind(StrEnum):
     DM = "im"
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(Value):
     """A room: `inside` are names; the soul is in it unless it was taken out (`deaf`)."""
 
     name: str
@@ -35,8 +38,7 @@ class Room:
     deaf: bool = False
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(Value):
     """Something that was said: a topic to ask for, and the word that only its hearers may be shown."""
 
     room: str
@@ -65,15 +67,13 @@ USUAL = (*Change, Change.JOIN, Change.LEAVE, Change.LEAVE)
 """What changes, the frequent ones more often."""
 
 
-@dataclass(frozen=True)
-class Turned:
+class Turned(Value):
     change: Change
     room: str = ""
     person: str = ""
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(Value):
     """A user asks in a room for what was said; while the reply is made, something may change (`meanwhile`)."""
 
     person: str

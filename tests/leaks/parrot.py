@@ -5,10 +5,11 @@ It notes, guesses, feels and sums up all that it reads as well, so that everythi
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from daemon.core.ports.services import Prompt
 from daemon.core.sensing import NowhereToPerceive, ProgramSense, PushedReading

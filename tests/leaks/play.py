@@ -6,10 +6,12 @@ the daemon's own.
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import cast
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader

@@ -7,7 +7,6 @@ as it begins, and the admin's commands.
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final, TypeVar
@@ -20,6 +19,7 @@ from daemon.core.notes import NoteBudget
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.services import Prompt
 from daemon.core.sessions import KeyOwner, Visibility
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.database import Database
@@ -122,8 +122,7 @@ async def _play(house: House, ground: SharedGround, probes: int, count: Count) -
         town.look_for_keys(count)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionThere:
+class SessionThere(Value):
     """A session of Claude Code, by the id that its hooks name, and the words that it is known by."""
 
     name: str

@@ -9,6 +9,8 @@ from enum import StrEnum
 from random import Random
 from typing import Final
 
+from daemon.core.value import Value
+
 MEMBERS: Final = frozenset({"Ada", "Ben", "Chloe"})
 GUEST: Final = "Gus"
 EVERYBODY: Final = MEMBERS | {GUEST}
@@ -40,8 +42,7 @@ class What(StrEnum):
     NOTE = "a note to a soul"
 
 
-@dataclass(frozen=True, slots=True)
-class Ear:
+class Ear(Value):
     """Who reads something: these people, in a room, with the key of a session of `owner`, or as the admin."""
 
     place: str
@@ -49,8 +50,7 @@ class Ear:
     owner: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Canary:
+class Canary(Value):
     """A canary: these people may know it wherever they read; besides, it may be shown at `places`, and to `owner`.
 
     `topic` is what one asks for; `where` the room, key or session that it stands in.

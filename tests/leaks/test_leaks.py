@@ -1,10 +1,10 @@
 """No word is shown to readers who may not know it, nearly each is to those who may; a broken check is noticed."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Readers
 from daemon.memory.admin import remembered

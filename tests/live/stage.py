@@ -4,21 +4,23 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
+
+from daemon.core.value import Value
 
 Json = dict[str, Any]
 _DEPTH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
+class RecordedCall(Value):
     """One call: its method, `ok` or Slack's error code, the paths of the answer's fields, and what was noted."""
 
     method: str
     code: str
     shape: tuple[str, ...] = ()
-    notes: Mapping[str, object] = field(default_factory=dict)
+    notes: Mapping[str, object] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -9,11 +9,11 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from pathlib import Path
 
 import aiohttp
 import pytest
+from msgspec.structs import asdict
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.core.ports.services import SystemClock

@@ -11,6 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
+from daemon.core.value import Value
 from tests.loopback import served
 
 KEY = "sk-local-0123456789abcdef"
@@ -42,8 +43,7 @@ class Answer:
     gate: asyncio.Event | None = None
 
 
-@dataclass(frozen=True)
-class ReceivedRequest:
+class ReceivedRequest(Value):
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]

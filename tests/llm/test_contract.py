@@ -4,9 +4,9 @@ import asyncio
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelRefused, ModelUnavailable, NoAccess, StillLoading
 from daemon.core.http import MAX_RESPONSE_BYTES

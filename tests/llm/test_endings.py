@@ -3,9 +3,9 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports.services import LLMCall, ModelRole

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.config import load_settings
 from daemon.core.errors import CannotSee, ModelRefused

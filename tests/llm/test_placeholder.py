@@ -1,13 +1,13 @@
 """The models without a provider: the placeholder claims nothing, and the rehearsal does what each line says."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, ModelRefused

@@ -1,6 +1,6 @@
 """The models without a provider."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.config import Settings
 from daemon.llm.router import Router

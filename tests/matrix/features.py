@@ -2,11 +2,12 @@
 
 import ast
 import tomllib
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from daemon.core.value import Value
 
 ROOT = Path(__file__).parents[2]
 ROWS = Path(__file__).with_name("rows.toml")
@@ -20,8 +21,7 @@ class Verdict(StrEnum):
     NO = "no"
 
 
-@dataclass(frozen=True)
-class Feature:
+class Feature(Value):
     """One row: a feature in plain words, how far it is there, the tests that show it, and what is missing."""
 
     number: int
@@ -31,8 +31,7 @@ class Feature:
     missing: str = ""
 
 
-@dataclass(frozen=True)
-class FeatureGroup:
+class FeatureGroup(Value):
     """Features of one field, such as what people see in Slack."""
 
     title: str

@@ -4,10 +4,13 @@ Each private text holds a word of its own, by which it is known again in the row
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from msgspec.structs import replace
+
+from daemon.core.value import Value
 from tests.outputs.text import Marked, Raw, Writer
 from tests.unit.hostile_answers import CANARY, Author
 
@@ -39,8 +42,7 @@ _NO_NUMBERS: Final = (Raw("NaN"), Raw("-Infinity"), Raw("1e999"), 7, -3, "much",
 _SAID: Final = ("Yes, it runs.", "I'll look at it.", "Ça va — *gut* 😀", 'Line one\n\nLine "two" \\ three')
 
 
-@dataclass(frozen=True, slots=True)
-class OutputPart:
+class OutputPart(Value):
     """One part of an output: the field, the word in it, what it would do, and whether its form is sound.
 
     `maybe`: the output ends within its last brackets, so that it may count as whole or not.
@@ -76,8 +78,7 @@ class Output:
         return f"{CANARY}{self.number}inner"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Value):
     """Ids that an output may name: of goals that its readers may know, and of others."""
 
     own: Sequence[str]

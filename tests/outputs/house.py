@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from daemon.core.ports.arrivals import NewMessage
 from daemon.core.ports.channel import Offers
 from daemon.core.ports.services import Completion, DraftLog, GateDecision, Prompt, Speech
 from daemon.core.text import Trusted
+from daemon.core.value import Value
 from daemon.memory.database.sqlite import sqlite3
 from daemon.runtime.dispatcher import AnyLane
 from tests.fakes import Events, FakeChannel, FakeSpeech, StillClock
@@ -39,8 +39,7 @@ enabled = true
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TalkRoom:
+class TalkRoom(Value):
     """Where people write: a direct message, or a thread of a channel. `members`: no outsider reads there."""
 
     channel: str

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from daemon.core.value import Value
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+
+class Raw(Value):
     """Text that stands in the JSON as it is."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Value):
     """A value whose end is of interest, by the name of what it belongs to."""
 
     name: str

@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext
 
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.page.manual_app import ManualApp
@@ -63,8 +63,7 @@ async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
         yield opener
 
 
-@dataclass(frozen=True, slots=True)
-class PageStage:
+class PageStage(Value):
     """A workspace, what its people do without the page, and a connected app whose replies the test writes."""
 
     server: WorkspaceServer

@@ -6,12 +6,12 @@ The test runs it to check the daemon; `scripts/screenshots.py` runs it to take t
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from playwright.async_api import Locator, expect
 
+from daemon.core.value import Value
 from daemon.local_slack.client import WorkspaceClient
 from tests.page.journey import Look, Opener
 from tests.page.loopback_model import LoopbackModel, ModelCall, loopback_model, tagged
@@ -67,8 +67,7 @@ async def begun(home: Path, open_window: Opener, look: Look) -> AsyncIterator["T
         yield TeamDay(windows, daemon, people, model, look)
 
 
-@dataclass(frozen=True, slots=True)
-class TeamDay:
+class TeamDay(Value):
     """The windows by name; `look` is called at each view worth a picture."""
 
     windows: Mapping[str, Window]

@@ -3,16 +3,15 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.value import Value
 from tests.page.loopback_model import ModelCall, tagged
 
 _SET_FOR: Final = re.compile(r"You have set a reminder for \w+, [\d-]+ (\d\d:\d\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Value):
     """A message, what it calls for, and the model's reply; `seen` are words of the reply as the page shows them."""
 
     says: str
@@ -30,8 +29,7 @@ class Exchange:
         return made.replace("<calls_for>nothing<", f"<calls_for>{self.wish}<")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Value):
     """A problem that is looked up: the query, the thought beside it, the reply with the files' names in braces."""
 
     says: str
@@ -42,8 +40,7 @@ class Search:
     files: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Value):
     """Everything that is said in one language. `house` are words of the daemon, by keys of `daemon.core.sentences`."""
 
     person: str

@@ -10,6 +10,7 @@ from typing import Final
 
 from aiohttp import web
 
+from daemon.core.value import Value
 from tests.loopback import served
 
 MODEL: Final = "openai/loopback"
@@ -32,8 +33,7 @@ _SIGNS: Final = (  # a text in the prompt of each step that has no JSON schema
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Value):
     """One call: its cognitive step, the users' messages in the prompt, oldest first, and the whole prompt."""
 
     step: str

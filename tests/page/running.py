@@ -6,10 +6,10 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.memory.database.sqlite import sqlite3
 
 ROOT: Final = Path(__file__).parents[2]
@@ -17,8 +17,7 @@ HANG: Final = 180.0
 """Seconds after which a wait counts as a hang. A healthy daemon needs a fraction of it, even on a busy machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningDaemon:
+class RunningDaemon(Value):
     """A daemon that runs in `home`; `page_url` opens its local workspace, `log` the file of its log lines."""
 
     home: Path

@@ -1,9 +1,10 @@
 """What the soul knows in the scenes of the golden prompts: one talk, two people, a moment."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports.channel import ThreadMessage

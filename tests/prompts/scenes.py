@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.lineage import inner_room
 from daemon.core.perception import Modality, Perception, Readers
@@ -13,6 +15,7 @@ from daemon.core.ports.services import Prompt
 from daemon.core.sensing import FROM_PARAM, SOURCE_PARAM
 from daemon.core.sessions import CodeSession, SessionState, Visibility
 from daemon.core.tempo import OCCASION
+from daemon.core.value import Value
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.mind.at_hand import AtHand
@@ -53,8 +56,7 @@ TWELVE_MINUTES = Visit(number=3, exchanges=2, met=True, begun_ms=NOW_MS - 12 * 6
 LONG_AWAY = Visit(number=3, exchanges=0, silence=3 * 86_400, met=True, fresh=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessScene:
+class ProcessScene(Value):
     process: str
     perception: Perception = WORDS
     pipeline: str = "unified"
@@ -101,8 +103,7 @@ async def _put(asked: Phrase) -> tuple[str, None]:
     return f"`{asked.name}` reads it as soon as it is free.", None
 
 
-@dataclass(frozen=True, slots=True)
-class AfterReply:
+class AfterReply(Value):
     """A subprocess that runs after two exchanges whose checks said these things."""
 
     subprocess: str
@@ -135,8 +136,7 @@ class AfterReply:
             return bench.llm.prompts
 
 
-@dataclass(frozen=True, slots=True)
-class AtNight:
+class AtNight(Value):
     """A night in which something said twice and eight visits are looked through."""
 
     async def prompts(self, folder: Path) -> list[Prompt]:
@@ -151,8 +151,7 @@ class AtNight:
             return nights.llm.prompts
 
 
-@dataclass(frozen=True, slots=True)
-class DigestScene:
+class DigestScene(Value):
     async def prompts(self, _: Path) -> list[Prompt]:
         llm, who = ScriptedLLM(default=Answers()), soul()
         said = [

@@ -1,7 +1,8 @@
 """Open Souls' cognitive steps, row by row, with the faults of their streams that must not occur here."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from daemon.core.working_memory import Role, WorkingMemory, thought
 from daemon.mind.steps.external_dialog import external_dialog

@@ -1,13 +1,14 @@
 """Notes between souls in memory.db: each counts once, by budgets, and follows what becomes of it in the inbox."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.notes import NoteBudget, NoteKind, NoteRefused, NoteState, SharedMessage, checked_words
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.forgetting import make_private
 from daemon.memory.people.retention import prune
@@ -64,8 +65,7 @@ async def states(store: NoteStore) -> list[NoteState]:
     return [one.state for one in await store.newest(100)][::-1]
 
 
-@dataclass(frozen=True)
-class KilledHere:
+class KilledHere(Value):
     """An act that fails once, as a daemon does that is killed in the middle of a commit."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:

@@ -1,7 +1,6 @@
 """The local workspace and a channel in it."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.ports.services import Clock, SystemClock
+from daemon.core.value import Value
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import Events, FakeIntake
 from tests.slack.parts import Control, settings_for
@@ -17,8 +17,7 @@ from tests.slack.parts import Control, settings_for
 Open = Callable[..., SlackChannel]
 
 
-@dataclass(frozen=True)
-class Wire:
+class Wire(Value):
     """A channel and its two ends: the workspace, and what arrives in the daemon."""
 
     open: Open

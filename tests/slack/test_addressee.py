@@ -1,7 +1,8 @@
 """Which envelopes are Slack's by their form, and which of those are for our app in our workspace."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.payload import is_well_formed, meant_for
 from tests.slack.parts import OURS

@@ -1,9 +1,9 @@
 """Each event of the workspace arrives once, and is acknowledged only after it is stored."""
 
 import asyncio
-import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import SlackClient
 from daemon.core.errors import ChannelRefused
@@ -38,7 +38,7 @@ async def test_a_direct_message_and_a_mention_arrive_once_and_are_addressed(on: 
     assert mention.perception.audience.kind is AudienceKind.WORKSPACE
     assert second.perception.content == "second", "our own posts never arrive"
     assert second.thread_root == ts
-    assert dataclasses.replace(second.perception.conversation, thread="") == dm.perception.conversation
+    assert replace(second.perception.conversation, thread="") == dm.perception.conversation
 
 
 async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(on: Wire) -> None:

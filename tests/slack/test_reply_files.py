@@ -2,10 +2,10 @@
 
 import csv
 import io
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.channels.slack.files import MOST_FILES, content_of, is_markdown, with_files
 from daemon.core.ports.library import ReplyFile

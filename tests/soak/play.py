@@ -4,9 +4,12 @@ import math
 import random
 import resource
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from daemon.core.value import Value
 from daemon.local_slack.model import WorkspaceMessage
 from tests.soak.verdict import Asked, Judge, SoakVerdict
 from tests.soak.workplace import Workplace, workplace
@@ -17,8 +20,7 @@ _OPEN_THREADS = 40
 _FILLS_DISK = 12  # messages; fewer might find room in pages that are there already
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Value):
     """How many people for how many days, how many messages and troubles a day; `seed` is the play's chance."""
 
     people: int
@@ -28,8 +30,7 @@ class Plan:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Week:
+class Week(Value):
     """What a week left: counts so far, and sizes in bytes at its end."""
 
     day: int

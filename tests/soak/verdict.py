@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
+from daemon.core.value import Value
 from daemon.local_slack.model import WorkspaceMessage
 from tests.kill.verdict import Figure, key_of
 from tests.soak.workplace import Workplace
@@ -15,8 +16,7 @@ _AWAY: Final = "I was away until"
 _ENDED: Final = ("answered", "ignored", "stale", "dead")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Value):
     """A message to the soul: `thread` is the ts under which its reply belongs, `mark` a word that the reply repeats."""
 
     channel: str

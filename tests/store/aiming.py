@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.admin.schedule_admin import AdminsGoals, NewGoal

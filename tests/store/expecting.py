@@ -1,7 +1,9 @@
 """Souls that expect something, for the tests of expectations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from daemon.core.expectations import Check
 from daemon.core.lineage import kept_readers

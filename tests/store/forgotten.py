@@ -1,7 +1,8 @@
 """A memory.db in which two people spoke, and much rests on the words of the one who is forgotten."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.database import Database, Transaction

@@ -1,6 +1,6 @@
 """For tests of threads that go from the soul Ada to the soul Ben, on one memory.db."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.core.ports.arrivals import NewMessage

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +11,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Plac
 from daemon.core.ports.arrivals import NewMessage
 from daemon.core.ports.services import Clock
 from daemon.core.timetable import MINUTE_MS
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.episodes import Episodes
@@ -36,8 +36,7 @@ WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 ACTS = "SELECT act FROM audit ORDER BY seq"
 
 
-@dataclass(frozen=True, slots=True)
-class Stores:
+class Stores(Value):
     database: Database
     clock: FakeClock
     inbox: Inbox

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.arrivals import Acceptance, Decision

@@ -3,9 +3,9 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.authority import FUNCTION_OF, REPLY_FIELDS, STARTS, Authority, Function, Level
 from daemon.core.errors import StoreError

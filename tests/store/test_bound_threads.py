@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.core.questions import BoundThread

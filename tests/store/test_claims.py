@@ -1,10 +1,10 @@
 """One worker at a time claims a conversation, in order; a worker that lost its claim writes nothing."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, AudienceKind, ConversationKey

@@ -1,10 +1,10 @@
 """Who waits for a reply that was emptied, because somebody in it is forgotten, is answered all the same, and once."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.channels import Channels
 from daemon.core.errors import DeliveryUncertain, NotDelivered

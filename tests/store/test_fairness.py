@@ -1,8 +1,7 @@
 """Who is claimed next: users take turns, DMs have room, what waits too long ends, and a claim stays cheap."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Place

@@ -1,9 +1,9 @@
 """A deleted message leaves the notes, their history and any revision under way."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, AudienceKind

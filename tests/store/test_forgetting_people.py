@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError

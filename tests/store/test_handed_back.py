@@ -1,8 +1,7 @@
 """A thread that goes back to a soul that had it, and what waits as a thread goes: nothing is lost, nothing twice."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import ConversationKey
 from daemon.core.questions import News

@@ -1,12 +1,13 @@
 """A thread that is handed to another soul: in one commit, with what is known of it; nothing counts twice."""
 
 import asyncio
-from dataclasses import dataclass, replace
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.arrivals import Acceptance, Decision, Feedback, Source
+from daemon.core.value import Value
 from daemon.memory.admin.binding import Handing
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import NewApproval
@@ -136,8 +137,7 @@ async def test_a_soul_hands_on_what_it_was_handed(ada: Stores, ben: Stores) -> N
     assert [tuple(row) for row in rows] == [("ada", "cleo"), ("ben", "cleo"), ("cleo", "")]
 
 
-@dataclass(frozen=True)
-class KilledThere:
+class KilledThere(Value):
     """An act that fails, as a daemon does that is killed in the middle of a commit."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:

@@ -1,10 +1,10 @@
 """Nights with models that answer nonsense, refuse or are away: nothing is lost, nothing blocks, and the runs say so."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable, NoAccess
 from daemon.core.ports.services import Completion, LLMCall, ModelRole, Prompt

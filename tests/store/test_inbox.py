@@ -1,9 +1,9 @@
 """Every message is stored once, although the platform repeats, reorders, edits and deletes."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports.arrivals import Acceptance, Deletion, Edit, Feedback

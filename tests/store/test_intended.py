@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.timetable import FARTHEST_MS

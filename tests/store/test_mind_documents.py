@@ -5,9 +5,10 @@ Each change is a patch to what is in force by then; what came of a thought goes 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.authority import Function, Level
 from daemon.core.perception import Audience, ConversationKey, Readers

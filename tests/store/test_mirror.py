@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.ports.services import SystemClock
 from daemon.memory.database import Database, Transaction, open_database

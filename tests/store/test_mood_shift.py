@@ -1,8 +1,7 @@
 """A thought moves the mood before its audience; what it felt fades, and its words go with the thought's own."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from daemon.memory.knowledge.soul_states import NewState, SoulState, SoulStates
 from daemon.memory.mind.world_model import MoodShift

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelUnavailable, StoreError
 from daemon.core.ports.services import Completion

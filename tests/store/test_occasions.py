@@ -1,9 +1,9 @@
 """What a soul thinks about at the end of a visit: once for each, only what no thought has seen, for a day at most."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.initiative import NEVER_QUIET
 from daemon.core.perception import ConversationKey

@@ -1,9 +1,9 @@
 """No record is for more people than its sources are, and none stays so when a channel becomes private."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Origin, Readers
 from daemon.core.words import terms_of

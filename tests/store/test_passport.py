@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree, rmtree
 from tempfile import mkdtemp
@@ -11,6 +10,7 @@ from tempfile import mkdtemp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database, open_database

@@ -1,11 +1,11 @@
 """An import that was killed is finished by a second run, and leaves nothing half proved in between."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.memory.admin.nights import check_memory
 from daemon.memory.database import Unit, open_database

@@ -1,10 +1,10 @@
 """The private rooms of a user are known for as long as they are surely true, and the commit asks once more."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import PersonRooms, RoomListKey

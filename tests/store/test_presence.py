@@ -3,10 +3,10 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.memory.consolidation.slots import NightSlots
 from daemon.memory.database import Database

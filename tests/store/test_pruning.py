@@ -1,11 +1,12 @@
 """Old records of how work went are deleted; messages, notes and waiting rows stay."""
 
 import asyncio
+import dataclasses
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
@@ -135,14 +136,14 @@ async def test_finished_jobs_go_after_a_week(stores: Stores, database: Database,
 async def test_old_model_calls_become_sums_of_their_days(stores: Stores, clock: FakeClock, path: Path) -> None:
     day, calls = int(DAY_S * 1000), [call(f"t{number}") for number in range(120)]
     spread = [
-        replace(one, started_ms=clock.now_ms() + number % 2 * day, tokens_in=number, cost_usd=0.25)
+        dataclasses.replace(one, started_ms=clock.now_ms() + number % 2 * day, tokens_in=number, cost_usd=0.25)
         for number, one in enumerate(calls)
     ]
     await stores.commits.record_calls(spread)
     spent = "SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM llm_calls"
     before = look(path, spent)
     await clock.advance(95 * DAY_S)
-    await stores.commits.record_calls([replace(call("new"), started_ms=clock.now_ms())])
+    await stores.commits.record_calls([dataclasses.replace(call("new"), started_ms=clock.now_ms())])
     assert await prune(stores.database, clock, {"call_days": 90}) == 120
     assert look(path, "SELECT count(*) FROM llm_calls") == [(1,)]
     assert look(path, "SELECT calls FROM llm_days ORDER BY day") == [(60,), (60,)]

@@ -1,10 +1,10 @@
 """Records keep their links whole: none points at nothing, and what is made from forgotten words goes with them."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records import ledger

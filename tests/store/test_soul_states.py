@@ -1,9 +1,9 @@
 """The soul has a state for each audience; of simultaneous revisions one wins."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.database import Database

@@ -1,11 +1,12 @@
 """What calls cost is reserved and settled: no cap is passed, and no cent is counted twice or lost."""
 
+import dataclasses
 import datetime as dt
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.ports.services import LLMCall
 from daemon.core.spending import Caps, PaidBy, Payer, TickBudget, day_at, nano_of, nano_of_cap
@@ -42,7 +43,7 @@ def wanted(id_: str, nano: int, *, payer: Payer = PAYER, **limits: int) -> Wante
 
 
 def ended(id_: str, usd: float | None, payer: Payer = PAYER) -> LLMCall:
-    return replace(call(), reservation=id_, cost_usd=usd, payer=payer, day=TODAY)
+    return dataclasses.replace(call(), reservation=id_, cost_usd=usd, payer=payer, day=TODAY)
 
 
 def nothing() -> Settlements:
@@ -100,7 +101,9 @@ async def test_a_call_is_settled_once_or_costs_nothing(till: Reservations, datab
     assert look(path, "SELECT outcome, cost_usd, day FROM llm_calls") == [("ok", 5e-9, TODAY)]
     assert look(path, "SELECT count(*) FROM reservations") == [(0,)]
     again = ended("a", 5e-9)
-    await database.write(lambda transaction: store_calls(transaction, (again, replace(again, reservation=""))))
+    await database.write(
+        lambda transaction: store_calls(transaction, (again, dataclasses.replace(again, reservation="")))
+    )
     assert look(path, "SELECT count(*) FROM llm_calls") == [(2,)]
     assert ("soul", SOUL, 10) in look(path, SPENT)
 
@@ -168,7 +171,9 @@ async def test_unasked_thoughts_keep_to_their_budgets_over_daemons_hours_and_dea
     assert await till.reserve(unasked("a", 60, budget), nothing()) is None
     assert isinstance(await other.reserve(unasked("b", 60, budget), nothing()), BudgetReached)
     await till.settle(
-        Settlements(calls=[replace(ended("a", 0.0), tokens_in=20, tokens_out=10, started_ms=clock.now_ms())])
+        Settlements(
+            calls=[dataclasses.replace(ended("a", 0.0), tokens_in=20, tokens_out=10, started_ms=clock.now_ms())]
+        )
     )
     assert await other.reserve(unasked("c", 60, budget), nothing()) is None
     assert await till.reserve(wanted("words", 10, soul=100), nothing()) is None, "words have no such budget"

@@ -1,9 +1,10 @@
 """The stream of thought: what is kept of a thought, before whom it is thought again, and when it loses its words."""
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.arrivals import Withdrawal
@@ -51,7 +52,7 @@ async def test_each_thought_names_the_one_before_it_in_its_conversation(soul: Th
 async def test_what_a_cycle_cost_is_dealt_out_among_its_thoughts(soul: Thinker, path: Path) -> None:
     await soul.stores.inbox.accept(new_message())
     claim = await soul.stores.claim()
-    calls = tuple(replace(call(), tokens_in=10**number, tokens_out=1, cost_usd=0.5) for number in range(4))
+    calls = tuple(dataclasses.replace(call(), tokens_in=10**number, tokens_out=1, cost_usd=0.5) for number in range(4))
     thoughts = (replace(new_thought("a"), calls_made=1), replace(new_thought("b"), calls_made=3))
     kept = await soul.stores.commits.commit(
         replace(effect(claim, "yes"), calls=calls, thoughts=CycleThoughts(thoughts, MINE))

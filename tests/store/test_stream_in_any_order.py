@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from daemon.core.lineage import author_id, message_id
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.memory.database import open_database
 from daemon.memory.people.erasure import Spared, erase
 from daemon.memory.people.retention import prune
@@ -39,8 +39,7 @@ KEPT, FOUR_DAYS = {"turn_days": 6}, 4 * 86_400.0
 LONG_AGO = re.compile(r"w\d+x")
 
 
-@dataclass(frozen=True)
-class Posted:
+class Posted(Value):
     """A message: where it stands, by whom, and which word it holds; `heard` is one that became a turn."""
 
     where: ConversationKey

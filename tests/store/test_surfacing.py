@@ -1,12 +1,13 @@
 """What surfaces to a reply: by several lanes, never twice at once, and the fact that holds before the old one."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Readers
 from daemon.core.ports.vectors import Near, NearQuery
@@ -153,7 +154,7 @@ async def test_a_turn_shows_its_feeling_and_weighs_as_its_episode(database: Data
     shown = passage_of(first, DM, "kiln")
     assert (shown.tone, shown.significance) == ("worried", 9)
     for name, end in (("Ada", ", Ada"), ("U0ADA", ""), ("W012A", "")):
-        source = passage_of(replace(first, kind="fact", speaker=name), DM, "kiln").source
+        source = passage_of(dataclasses.replace(first, kind="fact", speaker=name), DM, "kiln").source
         assert re.fullmatch(rf"fact \d{{4}}-\d\d-\d\d{end}", source), "an id says nothing to people"
 
 

@@ -1,10 +1,10 @@
 """What a thought noted: it surfaces before no readers who could not have thought it, and goes with its words."""
 
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import ConversationKey, Readers
 from daemon.memory.knowledge.episodes import Episodes
@@ -34,7 +34,7 @@ def soul(stores: Stores) -> Thinker:
 
 async def notes(soul: Thinker, where: ConversationKey, readers: Readers, saw: Sequence[str] = ()) -> None:
     parts = (NotedInThought((Remembered(NOTE), Journaled(LINE))),)
-    thought = dataclasses.replace(new_thought("hm", saw=saw), parts=parts)
+    thought = replace(new_thought("hm", saw=saw), parts=parts)
     await soul.thinks("go on", where, readers, thoughts=[thought])
 
 

@@ -2,9 +2,10 @@
 
 import dataclasses
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.memory.database import Transaction

@@ -1,9 +1,9 @@
 """What tools say of themselves is kept: a change is found again after a restart, and ends when the admin accepts it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.ports.library import Tool

@@ -1,10 +1,10 @@
 """A user model is revised as a whole or not at all, keeps its history, and is known to its audience alone."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import Database

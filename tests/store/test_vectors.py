@@ -4,11 +4,11 @@ import asyncio
 import os
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports.library import IndexedFile, IndexedPassage

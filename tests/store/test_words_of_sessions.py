@@ -1,11 +1,11 @@
 """What is said in a session is a turn of its own speaker, and evidence of nothing."""
 
 import itertools
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.perception import Place
 from daemon.memory.admin.remembered import remembered_people

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.memory.database import Database

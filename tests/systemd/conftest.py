@@ -5,19 +5,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
 
+from daemon.core.value import Value
 from tests.fakes import TIMEOUT
 
 REPOSITORY = Path(__file__).parents[2]
 
 
-@dataclass(frozen=True)
-class Checkout:
+class Checkout(Value):
     """A copy of what the installer needs, and a home of its own beside it."""
 
     code: Path

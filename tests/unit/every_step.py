@@ -1,7 +1,6 @@
 """Every cognitive step made from the same, possibly hostile, words, for tests of properties of all steps."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +9,7 @@ from daemon.core.errors import MalformedReply
 from daemon.core.ports.library import Tool
 from daemon.core.ports.services import Prompt
 from daemon.core.step import Step
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.reply import AnswerFilter
@@ -48,8 +48,7 @@ FAMILY = frozenset(path.stem for path in Path(daemon.mind.steps.__path__[0]).glo
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Value):
     """A step without its type: its prompt, and the outcome of an answer."""
 
     step: Step[Any]  # of any value

@@ -1,7 +1,7 @@
 """Working memories of every shape and all operations on them, for tests of properties."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ working_memories = st.builds(
 OPERATIONS: Mapping[str, Callable[[WorkingMemory, Memory], WorkingMemory]] = {
     "slice": lambda wm, m: wm.slice(1, -1),
     "filter": lambda wm, m: wm.filter(lambda one: one.role is Role.USER),
-    "map": lambda wm, m: wm.map(lambda one: replace(one, content="x")),
+    "map": lambda wm, m: wm.map(lambda one: dataclasses.replace(one, content="x")),
     "concat": lambda wm, m: wm.concat([m]),
     "replace": lambda wm, m: wm.replace([m]),
     "with_memory": lambda wm, m: wm.with_memory(m),

@@ -1,7 +1,9 @@
 """Parts for testing actions one by one: a context with a scripted model, a library, a toolbox and a real store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ToolFailed
 from daemon.core.expectations import Limits

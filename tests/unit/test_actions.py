@@ -1,10 +1,10 @@
 """The actions one by one: the prompt, the effect and the observation of each."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreBusy, ToolFailed
 from daemon.core.ports.library import Passage

@@ -1,13 +1,13 @@
 """Nothing private by a side door: the one filter under every step, the marks of the model families, private asides."""
 
 import json
-from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.core.step import AnswerForm, Step
 from daemon.memory.knowledge.model_habits import ModelHabit

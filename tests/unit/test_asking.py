@@ -1,6 +1,6 @@
 """What a session reads of a question, which names are nearest, and what is kept of an answer."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.notes import LONGEST, NoteKind, NoteState, SharedMessage
 from daemon.core.perception import Audience, AudienceKind

@@ -4,10 +4,10 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.concurrency import alongside

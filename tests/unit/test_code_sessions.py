@@ -1,6 +1,6 @@
 """Sessions: what an event makes of their rows by clocks that are wrong, the names that people can type, and titles."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.pairing import handle
 from daemon.core.phrases import phrase_in

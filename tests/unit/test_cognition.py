@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import CutShort, MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind

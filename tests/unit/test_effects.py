@@ -1,9 +1,10 @@
 """The effects of a cycle: turns, visit state, scheduled timeouts, and the jobs to enqueue."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
+
+from msgspec.structs import replace
 
 from daemon.core.channels import Channels
 from daemon.core.config import Settings

@@ -1,6 +1,5 @@
 """Who may hear or be quoted what is made of several things: those alone who may hear each of them."""
 
-from dataclasses import dataclass
 from itertools import product
 
 import pytest
@@ -21,6 +20,7 @@ from daemon.core.perception import (
     may_quote,
 )
 from daemon.core.ports.library import Passage
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.memory.records import Speaks, Turn
@@ -130,8 +130,7 @@ PEOPLE = ("U1", "U2", "U3", "G1", "X1")
 OUTSIDERS = frozenset({"G1", "X1"})
 
 
-@dataclass(frozen=True, slots=True)
-class RoomInWorld:
+class RoomInWorld(Value):
     """A room and who is in it; `kind` is public, shared, private, group or dm."""
 
     id: str

@@ -8,12 +8,12 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, closing, suppress
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import daemon
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable

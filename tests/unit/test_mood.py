@@ -1,10 +1,10 @@
 """A mood fades to rest and selects the verbs; topic and task are data."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.core.working_memory import Role
 from daemon.memory.knowledge.records.kinds import Qualia

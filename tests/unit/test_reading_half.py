@@ -1,8 +1,9 @@
 """How much of the autonomous loop is on: by the setting, by the soul's own, and by what there is to look in."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from daemon.app.assembly import limits_of
 from daemon.core.config import load_settings

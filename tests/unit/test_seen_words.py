@@ -1,8 +1,9 @@
 """Every region of a prompt has an answer to how a thought that saw it is followed when its words go."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from daemon.core.contexts import ContextState
 from daemon.core.expectations import Check, Outcome

@@ -1,14 +1,16 @@
 """A problem and its permissions: numbered passages, sources, what is stored, and actions done once or not at all."""
 
+import dataclasses
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.core.errors import ChannelRefused, NotDelivered, ToolFailed
 from daemon.core.expectations import Spent
@@ -203,10 +205,10 @@ async def test_in_the_terminal_or_beyond_its_length_no_permission_is_asked(clock
 async def test_an_open_request_is_not_asked_again(permits: Permits) -> None:
     for state in ("waiting", "refused"):
         await permits.allow(permission(known_as=state), state)
-        one, parked = permits.stage(), replace(problem(), approval=state)
+        one, parked = permits.stage(), dataclasses.replace(problem(), approval=state)
         assert (await still_open(one.context, parked) is None) == (state == "refused")
         other = replace(ACT, arguments={"text": "b"})
-        await ask_permission(one.context, replace(parked), one.context.memory, other)
+        await ask_permission(one.context, dataclasses.replace(parked), one.context.memory, other)
         if state == "waiting":
             with pytest.raises(ToolFailed, match="asked for already"):
                 await ask_permission(one.context, parked, one.context.memory, ACT)

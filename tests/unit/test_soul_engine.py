@@ -1,13 +1,13 @@
 """The prompt builder: order, cache, unbreakable fences, and budgets that always hold."""
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.core.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
 from daemon.core.perception import Perception, Place
@@ -70,7 +70,7 @@ BREAKERS = (
 
 def perceive(text: str, name: str = "Ada", **changes: object) -> Perception:
     known = perception(channel="D1", place=Place.DM, ts="1763700000.000100")
-    return replace(known, content=text, name=name, **changes)  # type: ignore[arg-type]  # fields by name
+    return replace(known, content=text, name=name, **changes)
 
 
 def rendered(memory: WorkingMemory, soul: Soul = SOUL, nonce: str = NONCE) -> Prompt:

@@ -4,10 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
 from daemon.core.perception import ConversationKey

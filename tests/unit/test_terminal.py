@@ -5,12 +5,12 @@ import io
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, check_user, printable
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered

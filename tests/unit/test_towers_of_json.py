@@ -1,10 +1,10 @@
 """JSON that is nested deeper than any reader can follow counts as what can't be read: nothing breaks."""
 
 import json
-from dataclasses import asdict
 from typing import Final
 
 import pytest
+from msgspec.structs import asdict
 
 from daemon.core.errors import MalformedReply
 from daemon.memory.database.sqlite import sqlite3

@@ -1,6 +1,6 @@
 """The table of entries, and what may be followed from where: wishes in an answer."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.expectations import Limits

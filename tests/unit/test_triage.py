@@ -1,11 +1,12 @@
 """Triage: which messages are answered now, which are dismissed and why, which wait."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Modality, Perception, Place

@@ -1,6 +1,6 @@
 """Visits: new and returning users, and the count of exchanges."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.knowledge.turns import Transcript

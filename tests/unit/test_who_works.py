@@ -1,6 +1,6 @@
 """Who is working on what, in words: what is never named, what is bounded, and whose sessions a name means."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.ports.services import Prompt
 from daemon.core.sentences import HOUSE_WORDS

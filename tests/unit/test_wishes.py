@@ -1,10 +1,10 @@
 """What the words call for: read from the first element alone, before a word is shown, at any cut of the stream."""
 
 import re
-from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.ports.services import Completion, Cost, LLMCall
 from daemon.core.working_memory import Memory, Role

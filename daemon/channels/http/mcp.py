@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from typing import Annotated, Any, Final
@@ -21,6 +20,7 @@ from daemon.core.errors import DaemonError
 from daemon.core.fencing import fence, fresh_nonce
 from daemon.core.questions import LONGEST_ANSWER, LONGEST_SAID
 from daemon.core.sessions import KeyOwner
+from daemon.core.value import Value
 
 _Session = Annotated[str, StringConstraints(min_length=1, max_length=80)]
 _Own = Annotated[
@@ -39,16 +39,14 @@ def _text(most: int, description: str) -> Any:  # noqa: ANN401  # as pydantic de
     return Field(min_length=1, max_length=most, pattern=SOME_TEXT, description=description)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
+class ToolAnswer(Value):
     """The result of a tool: a text, or the reason why it did nothing (`refused`)."""
 
     text: str
     refused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTool:
+class SessionTool(Value):
     """One tool, made from a method of SessionTools, and True if it changes nothing."""
 
     name: str

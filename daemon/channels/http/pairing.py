@@ -7,7 +7,6 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -26,6 +25,7 @@ from daemon.core.ports import Intake
 from daemon.core.ports.arrivals import Acceptance, NewMessage
 from daemon.core.ports.library import StoredReply
 from daemon.core.sessions import KeyOwner, Visibility, talk_of
+from daemon.core.value import Value
 
 _TABLES: Final = ("/proc/self/net/tcp", "/proc/self/net/tcp6")  # proc(5)
 _IN_IPV6: Final = b"\0" * 10 + b"\xff" * 2  # RFC 4291, section 2.5.5.2
@@ -176,8 +176,7 @@ class PairPages:
 _TRIES: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class SentWords:
+class SentWords(Value):
     """A message: the words, their author, the author's name, and the audience."""
 
     words: str

@@ -2,14 +2,16 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
 from aiohttp import web
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from daemon.channels.http.request import ID, JSON, LARGEST, Auth, Refusal, Scope, body_of, read_raw
 from daemon.core.sessions import KeyOwner
+from daemon.core.value import Value
 
 EVENT_STREAM: Final = "text/event-stream"
 
@@ -18,8 +20,7 @@ class Headers(dict[str, str]):
     """The headers of the response, which a handler fills."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Value):
     """A value in the path, in the query or in a header, by the name of the handler's argument if `name` is empty.
 
     The values of the query are a tuple, unless `read` reads and checks the parameter. A pattern in the path other than
@@ -71,8 +72,7 @@ class Answer:
 Handler = Callable[..., Awaitable[BaseModel | web.StreamResponse | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Value):
     """A handler with its address. `errors` are added to those of every route.
 
     `wants` are the handler's arguments in order: a Parameter, a model for the body, or a type that `ServedRoute` knows.

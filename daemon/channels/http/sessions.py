@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import not_
 from typing import Annotated, Any, Final, TypeVar
 
@@ -28,6 +27,7 @@ from daemon.core.concurrency import Bell
 from daemon.core.questions import LONGEST_ANSWER
 from daemon.core.sessions import Attended, Handed, HookEvent, KeyOwner
 from daemon.core.text import visible_line
+from daemon.core.value import Value
 
 GRACE_S: Final = 3.0
 """Seconds within which a companion polls again; it reopens a lost connection within this time."""
@@ -35,8 +35,7 @@ GRACE_S: Final = 3.0
 _NONE_LEFT_S: Final = 3_600.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Companion:
+class _Companion(Value):
     """The owner and process of a poll."""
 
     person: str

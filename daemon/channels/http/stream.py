@@ -17,6 +17,7 @@ from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.library import StoredReply
 from daemon.core.ports.services import Emit, Task
+from daemon.core.value import Value
 
 
 class ChatAnswer(ResponseModel):
@@ -277,8 +278,7 @@ def encoded(event: BaseModel) -> bytes:
     return server_sent(_NAMES[type(event)], event)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Value):
     """A message whose reply a client wants."""
 
     conversation: ConversationKey

@@ -4,9 +4,11 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.installation import CUSTOMIZE_SCOPE
@@ -20,6 +22,7 @@ from daemon.core.last_line import LastLine
 from daemon.core.ports.services import Emit, Task, TaskState
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import shortened
+from daemon.core.value import Value
 
 TITLE: Final = 120  # characters of a card's first line
 DETAILS: Final = 500
@@ -154,8 +157,7 @@ _EMOJI: Final = re.compile(r"(?::[\w+'-]{1,100}:){1,2}")  # the second is a skin
 _PICTURE: Final = re.compile(r"https://[^\s<>|]{1,500}")
 
 
-@dataclass(frozen=True, slots=True)
-class Appearance:
+class Appearance(Value):
     """A soul's name and icon in Slack. The icon is an `:emoji:`, the https URL of a picture, or empty."""
 
     name: str

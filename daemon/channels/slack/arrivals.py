@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.dialogs import CORRECTS, DIALOGS, HOME_ACTION, at_home
 from daemon.channels.slack.event_reader import FIELD_LENGTH, EventReader, place_in
@@ -33,6 +34,7 @@ from daemon.core.ports.arrivals import (
 )
 from daemon.core.sentences import Sentence
 from daemon.core.text import storable
+from daemon.core.value import Value
 
 FEEDBACK_ACTION: Final = "soul_feedback"
 APPROVAL_ACTIONS: Final[Mapping[str, str]] = {
@@ -57,8 +59,7 @@ _CROSS: Final = "x"
 COMMAND: Final = "command"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Value):
     """A user's request for what they alone see in Slack, such as a modal `about` an id. It is not stored."""
 
     kind: str

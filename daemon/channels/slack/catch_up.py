@@ -3,9 +3,10 @@
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.arrivals import message as message_in
@@ -21,6 +22,7 @@ from daemon.core.perception import Place
 from daemon.core.ports import Intake, UnreadPlace
 from daemon.core.ports.arrivals import Acceptance, Source
 from daemon.core.timetable import CLOCKS_DIFFER_S
+from daemon.core.value import Value
 
 _PAUSE: Final = 5.0
 _TRIES: Final = 10  # failures of one place in a row; then it waits for the next catch-up, and all others are read
@@ -251,8 +253,7 @@ THREADS_ALIVE: Final = 3 * 86_400.0  # seconds that a thread may have been quiet
 PAGES: Final = 5  # pages of one step; a longer place takes several
 
 
-@dataclass(frozen=True, slots=True)
-class ReadStep:
+class ReadStep(Value):
     """The result of one step: new messages, threads to read too, and the start of the next step, if any.
 
     `latest` holds the ts of the latest reply to each message that was seen, or an empty string.
@@ -264,8 +265,7 @@ class ReadStep:
     resume: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceReader:
+class PlaceReader(Value):
     """The reader of one channel or thread, with one client for all souls of one workspace."""
 
     client: SlackClient

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.payload import is_well_formed
 from daemon.core.last_line import LastLine
 from daemon.core.ports.services import Clock, Emit
+from daemon.core.value import Value
 
 PING_INTERVAL: Final = 5.0  # seconds; the SDK's client notices a dead peer after four of them
 _STABLE: Final = 30.0  # seconds; a connection that lived this long resets the back-off
@@ -32,8 +32,7 @@ _TEARDOWN: Final = 5.0
 _KIND: Final = 40  # characters of an envelope's type in the log
 
 
-@dataclass(frozen=True, slots=True)
-class SocketOptions:
+class SocketOptions(Value):
     """The options of one socket: its number, the app token, and `ping_interval` in seconds."""
 
     number: int

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import Json, SlackClient
 from daemon.channels.slack.appearance import Appearances

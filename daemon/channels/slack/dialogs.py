@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from daemon.core.room_ways import JOINS, LONGEST_INSTRUCTIONS, STREAMS, ChannelS
 from daemon.core.sentences import Words
 from daemon.core.settings_place import HomeButton, HomeItem, HomePage
 from daemon.core.text import shortened
+from daemon.core.value import Value
 
 COMPLAINT, ASK, CORRECT, ROOM = "soul_complaint", "soul_ask", "soul_correct", "soul_room"
 """The ids of the modals, and of the first input of each."""
@@ -39,8 +39,7 @@ _LONGEST: Final = 3_000  # characters of one input
 View = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Value):
     """An input of a modal: a text of at most `longest` characters, or radio buttons if that is 0.
 
     `label` and `hint` are keys of sentences.
@@ -81,8 +80,7 @@ class Input:
         return clean(value).strip()[: self.longest] if self.longest else value
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(Value):
     """A modal that a user of our workspace submitted.
 
     `event_id` is the same if Slack sends the submission twice. `about` is our private_metadata. `values` are those of
@@ -95,8 +93,7 @@ class Submission:
     values: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialog:
+class Dialog(Value):
     """A modal. `title` and `send`, its button, are keys of sentences; `arrival` makes the arrival of a submission."""
 
     id: str

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, MutableMapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import field
 
 from daemon.channels.slack.message_text import (
     GONE_FILES,
@@ -22,6 +23,7 @@ from daemon.core.ports.arrivals import Deletion, Edit, NewMessage, Source
 from daemon.core.ports.services import SHARED, SharedFile
 from daemon.core.soul_names import commands_of
 from daemon.core.text import visible_line
+from daemon.core.value import Value
 
 BARE_MENTION: Final = "[mentioned you without further words]"
 
@@ -46,8 +48,7 @@ _LONGEST_NAME: Final = 120
 _LONGEST_URL: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class EventReader:
+class EventReader(Value):
     """The reader of messages for all souls of one workspace, and what other readers need to know of it.
 
     `soul` gets DMs, and every channel that `soul_for_channel` doesn't give to one of the `other_souls`. `places` holds

@@ -1,8 +1,9 @@
 """The gate: Slack ids and settings alone decide who is answered where, and who sets up a channel. Unknown: no (P42)."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.event_reader import EventReader
@@ -16,6 +17,7 @@ from daemon.core.perception import Perception, Place
 from daemon.core.ports.services import Clock, GateDecision
 from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence
+from daemon.core.value import Value
 
 _TO_GUESTS: Final = Sentence("only_members")
 _TO_UNLISTED: Final = Sentence("only_listed")
@@ -125,8 +127,7 @@ class _BotLimit:
 _PAGES: Final = 5  # of users.conversations; channels on further pages are set up by the slash command
 
 
-@dataclass(frozen=True, slots=True)
-class Managers:
+class Managers(Value):
     """The users who may set how the soul works in a channel: its creator, workspace admins, and the soul's `admins`.
 
     Slack's records decide. `has_member` checks that a user is in a channel, both given by id.

@@ -1,9 +1,9 @@
 """The pages of Slack's history: channels, threads, and the list of channels that the soul is in."""
 
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from daemon.channels.slack.api import SlackClient, Window
+from daemon.core.value import Value
 
 T = TypeVar("T")
 
@@ -11,8 +11,7 @@ _PAGE: Final = 200
 PRIVATE: Final = "private_channel"
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(Value, Generic[T]):
     """One page of a list of Slack's, and the cursor of the next page, which is None after the last."""
 
     items: list[T]

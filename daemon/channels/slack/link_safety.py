@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import ENDINGS, HOST, Trusted, authority, bare_host, host_of, plain_host
+from daemon.core.value import Value
 
 PLAIN: Final = 4_000
 """Bytes of a message's `text`."""
@@ -104,8 +104,7 @@ _CUT = re.compile(r"[?#&\\]")
 _AFTER = ".,:;!?'*_~"  # punctuation that follows a URL and is not part of it
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyGuard:
+class ReplyGuard(Value):
     """The rules for the links and keys in a reply: trusted hosts, and `redact`, which removes keys."""
 
     trusted: Trusted

@@ -26,6 +26,7 @@ from daemon.core.ports.arrivals import Arrival, Deletion, Edit
 from daemon.core.ports.channel import LinkedMessages, ThreadMessage
 from daemon.core.ports.services import Clock
 from daemon.core.sentences import Sentence
+from daemon.core.value import Value
 
 _MESSAGE: Final = re.compile(r"(?P<channel>[A-Z][A-Z0-9]{1,23})/(?P<ts>[0-9]{1,12}\.[0-9]{6})")
 
@@ -87,8 +88,7 @@ _REFUSALS: Final[Mapping[str, Sentence]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MessageAddress:
+class MessageAddress(Value):
     """The permalink of a message (Slack: chat.getPermalink). `thread` is the ts of the thread's root, if given."""
 
     text: str
@@ -114,8 +114,7 @@ def _address(found: re.Match[str]) -> MessageAddress:
     return MessageAddress(found[0].rstrip(".&"), found["host"], found["channel"], ts, "" if root == ts else root)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkReader:
+class LinkReader(Value):
     """The reader of linked messages of our own workspace."""
 
     client: SlackClient

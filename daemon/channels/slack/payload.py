@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from daemon.channels.slack.refusals import SlackIdentity
+from daemon.core.value import Value
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
@@ -19,8 +19,7 @@ _NAMED: Final = ("enterprise", "team", "user", "channel")
 """Fields that are an id in some payloads and an object in others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(Value):
     """A payload, or an object inside one. A field that is missing or of another type is empty.
 
     An id or ts of another form is empty too, since it may become part of a key.

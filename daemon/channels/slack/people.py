@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import SlackClient, Window
 from daemon.channels.slack.event_reader import place_of
@@ -17,6 +18,7 @@ from daemon.core.perception import Place
 from daemon.core.ports import PersonRooms
 from daemon.core.ports.services import Clock, Emit
 from daemon.core.timetable import zone_of
+from daemon.core.value import Value
 
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
 _FEW: Final = 20  # users, and channels in a minute, that are looked up singly; for more, a list is read first
@@ -25,8 +27,7 @@ _ROUNDS: Final = 5  # rounds of lookups for users that are forgotten while other
 _LIST_PAGES: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class SlackUser:
+class SlackUser(Value):
     """The needed fields of a user (Slack: users.info). `teams` are all workspaces that the user belongs to.
 
     `language` is Slack's `locale`, and `zone` the IANA name of the time zone, both empty if Slack names none. `home` is
@@ -60,8 +61,7 @@ class SlackUser:
 _NOT_ASKED: Final = SlackUser("", "", False, "", False, False, False, frozenset())  # a placeholder for an unknown user
 
 
-@dataclass(frozen=True, slots=True)
-class SlackRoom:
+class SlackRoom(Value):
     """The fields that decide who reads in a channel (Slack: conversations.info).
 
     `shared`: other organisations are in it. `org_shared`: other workspaces of our organisation are in it. `members` is

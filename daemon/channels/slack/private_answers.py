@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.arrivals import COMMAND, kind_of

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from daemon.core.errors import AccessLost, ChannelError, ChannelRefused
 from daemon.core.lru import Lru
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 
 DEAD_TOKEN: Final = frozenset(
     {
@@ -169,8 +169,7 @@ class TimedCache(Generic[T]):
         return entry if entry is not None and self._clock.monotonic() - entry[0] < self._ttl else None
 
 
-@dataclass(frozen=True, slots=True)
-class SlackIdentity:
+class SlackIdentity(Value):
     """Our own ids in one workspace (Slack: auth.test). `app` is empty if the app token doesn't contain it.
 
     `scopes` are those of the bot token, empty if Slack didn't list them. `url` is the workspace's address. `enterprise`

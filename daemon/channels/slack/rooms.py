@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from daemon.channels.slack.api import SlackClient
@@ -19,6 +18,7 @@ from daemon.core.ports import PersonRooms, RoomListKey
 from daemon.core.ports.channel import Room, ThreadMessage
 from daemon.core.ports.services import Clock, Emit
 from daemon.core.room_ways import ChannelSettingsStore
+from daemon.core.value import Value
 
 _PERSON: Final = re.compile(r"[UW][A-Z0-9]{1,23}")
 _CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{1,23}")
@@ -26,8 +26,7 @@ _PAGES: Final = 5
 _SHARED_HINT: Final = "it is shared with other organisations; SOUL_ALLOW_SHARED_CHANNELS decides about those"
 
 
-@dataclass(frozen=True, slots=True)
-class RoomFinder:
+class RoomFinder(Value):
     """The finder of channels and DMs by id. `reader` gives None while our own ids are unknown."""
 
     client: SlackClient
@@ -277,8 +276,7 @@ _MOST_TALK: Final = 120  # messages, the newest
 _SAID: Final = frozenset({"", "thread_broadcast", "me_message", "bot_message", "file_share"})
 
 
-@dataclass(frozen=True, slots=True)
-class RoomTalk:
+class RoomTalk(Value):
     """The talk in channels that the soul is in, without messages of refused authors and the soul's own."""
 
     client: SlackClient

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.channels.slack.api import Json, SlackClient
@@ -12,6 +11,7 @@ from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError, ChannelRefused, StoreError
 from daemon.core.perception import Perception
 from daemon.core.ports import MarksKept
+from daemon.core.value import Value
 
 _ACTIVE: Final = "active"
 _NO_SESSION: Final = "session_not_found"
@@ -91,8 +91,7 @@ _LEFT_EVERY: Final = 600.0  # seconds between two searches for marks left by dea
 _REST: Final = 86_400.0  # seconds without a mark after Slack refused it to the app
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Value):
     """A reaction to set at a message, or to remove. `message` is the id of its row."""
 
     method: str

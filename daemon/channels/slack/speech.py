@@ -4,8 +4,10 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import field
 
 from daemon.channels.slack.api import SlackClient
 from daemon.channels.slack.appearance import TaskCards, status_for
@@ -17,6 +19,7 @@ from daemon.core.errors import ChannelRefused, DaemonError, NotDelivered
 from daemon.core.lru import Lru
 from daemon.core.ports.services import Clock, DraftLog, Emit, Task, TaskState
 from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.value import Value
 
 _MOST_DRAFTS: Final = 500
 _MOST_CHANNELS: Final = 1_000
@@ -124,8 +127,7 @@ _FORM_REFUSED: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StreamTarget:
+class StreamTarget(Value):
     """The thread of a streamed reply, its recipient and its appearance.
 
     The recipient is empty in DMs, where Slack wants none. `appearance` holds Slack's arguments for another name and

@@ -4,7 +4,6 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from daemon.channels.slack.arrivals import ANSWER_ACTIONS, APPROVAL_ACTIONS, FEEDBACK_ACTION
@@ -14,6 +13,7 @@ from daemon.channels.slack.mrkdwn import to_mrkdwn
 from daemon.core.pairing import CHOICES, answers_to
 from daemon.core.ports.library import Post
 from daemon.core.sentences import Words
+from daemon.core.value import Value
 
 LEAST = 1_000
 FLOOR = 0.7
@@ -33,16 +33,14 @@ _FARTHEST_BACK = 64  # characters; no language joins more of them into one
 _ENTITY_BEGUN = re.compile(r"&(?:a|am|amp|l|lt|g|gt)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(Value):
     """An open code fence: the line that opened it and the line that closes it."""
 
     opening: str
     closing: str
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Value):
     """A slice of the text with the fence lines that make it complete. `str()` is the message."""
 
     text: str
@@ -88,8 +86,7 @@ def pieces(markdown: str, limit: int = PART) -> Iterator[Piece]:
         start += cut.position
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
+class _Cut(Value):
     """A place to cut: the best rank wins, then the latest place. `fence` is open there, and `repair` closes it."""
 
     rank: int

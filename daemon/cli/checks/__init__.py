@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from importlib import import_module
 from typing import Final
 
 import click
+from msgspec.structs import replace
 
 from daemon.app.health import known_names
 from daemon.cli.listing import daemons_clock, json_of, say, say_json, with_database
@@ -16,6 +16,7 @@ from daemon.core.config import Settings, load_settings
 from daemon.core.errors import ConfigError, SoulError, StoreError
 from daemon.core.telemetry.redaction import Redactor
 from daemon.core.tempo import DISK
+from daemon.core.value import Value
 from daemon.memory.admin.nights import night_faults
 from daemon.memory.admin.overview import FailedAnswers, FileCheck, Overview, check_file, failed_answers, survey
 from daemon.memory.admin.tool_admin import recorded_tools
@@ -33,8 +34,7 @@ class Verdict(StrEnum):
     SKIP = "skip"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Value):
     """The result of one check: `found` says what it saw, `fix` is the command or step that helps."""
 
     name: str
@@ -68,8 +68,7 @@ def named(name: str, finding: Finding) -> Finding:
     return replace(finding, name=name)
 
 
-@dataclass(frozen=True, slots=True)
-class StoreRows:
+class StoreRows(Value):
     """The rows of a sound memory.db that checks look at."""
 
     seen: Overview

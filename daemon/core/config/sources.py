@@ -4,7 +4,6 @@ import difflib
 import os
 import stat
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +15,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from daemon.core.errors import ConfigError
 from daemon.core.settings_place import settings_place
+from daemon.core.value import Value
 
 _SENTENCES = {
     "int_parsing": "must be a whole number",
@@ -44,8 +44,7 @@ def credential_name(variable: str) -> str:
     return variable.lower().replace("_", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Value):
     """The value of an unreadable file, reported together with all other faults."""
 
     reason: str

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from daemon.core.ports.arrivals import Acceptance, Arrival, Feedback
 from daemon.core.room_ways import ChannelSettingsStore
+from daemon.core.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadPlace:
+class UnreadPlace(Value):
     """A place to catch up: a channel's timeline, or a thread if `thread` is the ts of its first message.
 
     Messages may be missing from the ts `since` on. `resume` is where the next step of reading begins, empty at first.
@@ -25,8 +24,7 @@ class UnreadPlace:
     failures: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class HeardPlace:
+class HeardPlace(Value):
     """A conversation of the store: its channel, its thread, and the time of its last activity."""
 
     channel: str
@@ -110,8 +108,7 @@ class RoomNews(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class RoomListKey:
+class RoomListKey(Value):
     """The key of a list of private rooms: a user's in a workspace, as one account of ours (`app`) sees them; ids."""
 
     workspace: str
@@ -159,8 +156,7 @@ class PersonRooms(Protocol):
         """Restrict what was said in a room, and what was learned from it, to the members of that room."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftMark:
+class LeftMark(Value):
     """A leftover mark at a message that no daemon works on: the id of the message's row, its place, and its state."""
 
     message: str

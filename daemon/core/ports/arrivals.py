@@ -1,7 +1,6 @@
 """The arrivals of a channel as values, and the members of shared contexts."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -9,6 +8,7 @@ from daemon.core.contexts import ContextRefused, JSONObject
 from daemon.core.perception import Audience, Perception, Place
 from daemon.core.ports.services import SharedFile
 from daemon.core.room_ways import ChannelSettings
+from daemon.core.value import Value
 
 
 class Source(StrEnum):
@@ -18,8 +18,7 @@ class Source(StrEnum):
     BACKFILL = "backfill"
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
+class NewMessage(Value):
     """A user's message, as a channel delivers it.
 
     `event_id` identifies the delivery (one mention makes two, with different ids).
@@ -47,8 +46,7 @@ class NewMessage:
     stops: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelArrival:
+class ChannelArrival(Value):
     """An event in a channel (platform ids) that concerns one soul. `event_id` identifies the delivery."""
 
     event_id: str
@@ -57,21 +55,18 @@ class ChannelArrival:
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
 class MessageArrival(ChannelArrival):
     """An event at the message `ts` of a channel."""
 
     ts: str
 
 
-@dataclass(frozen=True, slots=True)
 class UserAct(MessageArrival):
     """A user's action at the message `ts`: a button, a reaction, a modal or a shortcut. `author` is a platform id."""
 
     author: str
 
 
-@dataclass(frozen=True, slots=True)
 class Edit(MessageArrival):
     """The edit of a message: its new `text`, and the `files` that it still shows.
 
@@ -83,12 +78,10 @@ class Edit(MessageArrival):
     files: tuple[SharedFile, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Deletion(MessageArrival):
     """The deletion of a message by its author or a moderator."""
 
 
-@dataclass(frozen=True, slots=True)
 class Feedback(UserAct):
     """A user's rating of a reply by a `button` under it or a `reaction`. `value` is `good` or `bad`.
 
@@ -100,14 +93,12 @@ class Feedback(UserAct):
     taken_back: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Complaint(UserAct):
     """A user's words in a modal on what was wrong with a reply that they rated as bad. `text` is never empty."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class Decision(UserAct):
     """A user's press of a button under a request for approval of one action.
 
@@ -120,7 +111,6 @@ class Decision(UserAct):
     answer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class PickedAnswer(UserAct):
     """A user's press of an answer's button under the soul's message `ts`; `number` counts from 0.
 
@@ -130,24 +120,20 @@ class PickedAnswer(UserAct):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
 class Withdrawal(UserAct):
     """A user's request to delete the reply that holds the soul's message `ts`. `by_approver`: the admin trusts them."""
 
     by_approver: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Stop(UserAct):
     """A user's press of the platform's stop button in the thread that begins with the message `ts`."""
 
 
-@dataclass(frozen=True, slots=True)
 class WhyAsked(UserAct):
     """A user's question, by shortcut, why the message `ts` says so. The store knows whether it is the soul's."""
 
 
-@dataclass(frozen=True, slots=True)
 class TypedCommand(ChannelArrival):
     """A user's slash command, typed in the room `asked_in`.
 
@@ -162,7 +148,6 @@ class TypedCommand(ChannelArrival):
     home: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class AskedAbout(ChannelArrival):
     """A user's question about a message, by shortcut. `words` are the question, and below it the quoted message.
 
@@ -176,7 +161,6 @@ class AskedAbout(ChannelArrival):
     words: str
 
 
-@dataclass(frozen=True, slots=True)
 class Joined(ChannelArrival):
     """The soul's invitation to a channel by `inviter`, at `at_ms`. `audience` may know what is said there."""
 
@@ -186,7 +170,6 @@ class Joined(ChannelArrival):
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
 class RoomWaySent(ChannelArrival):
     """A manager's submission of the modal that sets how the soul works in a channel."""
 
@@ -238,8 +221,7 @@ class MemberTaken(ContextRefused):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Value):
     """The current state of a member from one process, or from `http`. `seen_ms` is the time of its last update."""
 
     member: str
@@ -248,8 +230,7 @@ class Member:
     seen_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPlace:
+class WorkPlace(Value):
     """The conversation (id) in which a member works. Only members of the audience may know it."""
 
     audience: str

@@ -4,7 +4,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 
 from daemon.core.errors import ChannelRefused, FileRefused
 from daemon.core.lineage import author_id, message_id
@@ -16,10 +15,10 @@ from daemon.core.room_ways import ManagedRoom
 from daemon.core.sentences import Sentence, Words
 from daemon.core.settings_place import HomePage
 from daemon.core.text import Trusted
+from daemon.core.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadMessage:
+class ThreadMessage(Value):
     """An earlier message of a thread, from before the soul joined it. `own` marks the soul's own messages.
 
     `files` are those that another user sent with it.
@@ -37,8 +36,7 @@ class ThreadMessage:
         return message_id(workspace, channel, self.ts), "" if self.own else author_id(workspace, self.author)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedMessages:
+class LinkedMessages(Value):
     """The messages at an address in a message: the linked one, with its thread, oldest first, if it begins one.
 
     `origin` names the room for those who may read it. `private_room` is its id if its words are for its members alone.
@@ -54,8 +52,7 @@ class LinkedMessages:
     channel: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Value):
     """A room to write to, and its audience."""
 
     channel: str
@@ -63,8 +60,7 @@ class Room:
     audience: Audience
 
 
-@dataclass(frozen=True, slots=True)
-class Offers:
+class Offers(Value):
     """The features of a channel besides words.
 
     `files`: it opens files that users send. `command` is the slash command. `nods`: it shows a reaction at a message.

@@ -5,8 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+import msgspec
+
 from daemon.core.perception import ConversationKey
 from daemon.core.sentences import HOUSE_WORDS, Words
+from daemon.core.value import Value
 
 _ASKING: Final = ("?", "？", "؟")  # noqa: RUF001 - the marks of three scripts are meant
 _SENTENCES: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。？！])\s*|\n+")  # noqa: RUF001 - full-width marks are meant
@@ -53,8 +56,7 @@ class Passage:
         return bool(self.document) or (said and not self.members_only)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedPassage:
+class IndexedPassage(Value):
     """A passage of a file. `line` is where it begins; in a document its number, and `place` names it ("page 12")."""
 
     line: int
@@ -62,8 +64,7 @@ class IndexedPassage:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedFile:
+class IndexedFile(Value):
     """A file by its cited path. `fault` says why it is not read, or not to its end, and what to do about it."""
 
     path: str
@@ -108,16 +109,14 @@ class Library(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class ReactionReply:
+class ReactionReply(Value):
     """An answer without words: a reaction, by the name of its emoji, at the message `ts`."""
 
     name: str
     ts: str
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(Value):
     """A row of the outbox: one message that must be visible exactly once.
 
     `key` is unique and is sent in the message's metadata. `body` is markdown, at most one message long.
@@ -149,15 +148,14 @@ class Post:
     words: Words = HOUSE_WORDS
     file: str = ""
     closes: bool = False
-    dates: Mapping[str, int] = field(default_factory=dict)
+    dates: Mapping[str, int] = msgspec.field(default_factory=dict)
     answers: tuple[str, ...] = ()
     withdrawn: bool = False
     note: bool = False
     nod: ReactionReply | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyFile:
+class ReplyFile(Value):
     """A part of a reply that is sent as a file: its unique name, and its markdown."""
 
     name: str
@@ -168,16 +166,14 @@ AttachedReply = tuple[str, tuple[ReplyFile, ...]]
 """The words of a reply, and the files sent after them."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPost:
+class FoundPost(Value):
     """A post found in the platform's history: its id, and whether it is finished or only a draft."""
 
     ts: str
     finished: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StoredReply:
+class StoredReply(Value):
     """A message, found by the id that the sending program gave it, and the stored reply to it.
 
     `ts` and `message` are the message's, `state` that of its inbox row. Once it is `settled`, `parts` are the reply's
@@ -192,8 +188,7 @@ class StoredReply:
     apology: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Value):
     """A tool of an MCP server. `name` is unique (`server/tool`), `parameters` is a JSON schema.
 
     `writes`: it may change or disclose something outside, and a user has to approve each call. `destroys`: it says so

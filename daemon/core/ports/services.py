@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from daemon.core.perception import Audience
 from daemon.core.spending import Payer
+from daemon.core.value import Value
 
 
 class Clock(Protocol):
@@ -85,8 +86,7 @@ class Speaker(StrEnum):
     ASSISTANT = "assistant"
 
 
-@dataclass(frozen=True, slots=True)
-class SystemPart:
+class SystemPart(Value):
     """A part of the system prompt. `stable` parts come first and don't change between turns.
 
     An adapter sets a cache mark after each stable part, if its provider supports marks.
@@ -104,8 +104,7 @@ class Image:
     data: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Value):
     """A turn of a prompt's chat. `cached`: the next prompt begins with all up to its end, for a cache mark.
 
     `images` are shown with it. A model that sees no pictures reads their number.
@@ -130,8 +129,7 @@ JUST_THOUGHT: Final = "your thought a moment ago"
 """The name in a prompt for the soul's thought just before a look-up, about the same message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Value):
     """A model call, independent of any provider.
 
     `creativity` is a sampling temperature in 0..1 as seed 000 gives it, `effort` the thinking effort. None is the
@@ -156,8 +154,7 @@ class Prompt:
     needs_eyes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Value):
     """The last item of a model's stream: token counts and the reason of the stop.
 
     The counts are the provider's. `tokens_in` includes `tokens_cached` (read from its cache) and `tokens_written`
@@ -172,8 +169,7 @@ class Completion:
     tokens_written: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Value):
     """The US dollars of a call. `bound`: its price is unknown, and this is the most that it can have cost."""
 
     usd: float
@@ -213,8 +209,7 @@ SHARED = "[shared a file: "
 """The beginning of a message's line that names one of its files. The name is not the sender's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFile:
+class SharedFile(Value):
     """A file in a message, as the platform describes it. Its bytes may turn out to be something else.
 
     `name` is one clean line, `size` in bytes. `url` is for `Channel.fetch`.
@@ -233,8 +228,7 @@ class FileKind(StrEnum):
     DOCUMENT = "document"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(Value):
     """The content of a file, as data.
 
     `text` are the words of a document or of a recording, empty for a picture. `left_out` says what is missing of them.
@@ -267,8 +261,7 @@ class Transcriber(Protocol):
     async def aclose(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class GateDecision:
+class GateDecision(Value):
     """The decision on whether a user may talk to the soul here, under which name, and if not, why.
 
     `reason` is a short code for the inbox row. `say` is a polite sentence of `core/sentences.py`, empty for no reply.
@@ -294,8 +287,7 @@ class TaskState(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Value):
     """A step of a plan, shown to users during the work. Showing the same `id` again replaces it.
 
     Its texts may be read by every reader of the reply: never private thought.
@@ -324,8 +316,7 @@ class Speech(Protocol):
         """Stop appending and wait for open requests. A draft remains for `Channel.deliver`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftLog:
+class DraftLog(Value):
     """The callbacks with which a Speech records its draft in the store.
 
     `opening` is awaited before the first visible byte. Then follows either `opened` with the platform's id, or

@@ -1,9 +1,10 @@
 """The ports of embeddings and of the vector index."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from daemon.core.value import Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,8 +49,7 @@ class Unrelated(NamedTuple):
     deviation: float
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Value):
     """The cosines with a query by memory id. `mean` and `deviation` are those of all `rows` that were compared.
 
     `kind` is `exact`, `chroma`, or `none` if vectors could not be used: then full text is used alone.
@@ -62,8 +62,7 @@ class Near:
     rows: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class NearQuery:
+class NearQuery(Value):
     """A query for vectors: one view of memories, and the ids of those that are always measured."""
 
     view: View

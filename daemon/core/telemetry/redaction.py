@@ -4,7 +4,6 @@ import datetime as dt
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import lru_cache
 from pathlib import PurePath
@@ -14,6 +13,7 @@ from uuid import UUID
 from daemon.core.errors import DaemonError
 from daemon.core.ports.services import Clock
 from daemon.core.tempo import alarm_name
+from daemon.core.value import Value
 
 REDACTED = "[redacted]"
 
@@ -252,8 +252,7 @@ _ENDED: Final = {"outbox.sent": "posting", "backup.made": "backup"}
 _AGAIN_AND_AGAIN: Final = 3  # failures within that time for an alarm, of work that goes on by itself after one
 
 
-@dataclass(frozen=True, slots=True)
-class _Trouble:
+class _Trouble(Value):
     """The last time, the count, the reason and the alarm of a failure."""
 
     last: float

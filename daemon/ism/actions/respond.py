@@ -1,6 +1,6 @@
 """The action Respond: answer with what was found and its sources, and end the work."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.machine import Action, ActionUse

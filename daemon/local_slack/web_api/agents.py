@@ -1,7 +1,8 @@
 """assistant.threads.*, agents.sessions.* and streams: the app shows its work, and a message grows piece by piece."""
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.local_slack.faults import Tier
 from daemon.local_slack.model import ChannelKind, Json, Posting, Prompts, Session, Streaming, WorkspaceMessage

@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from daemon.core.value import Value
 from daemon.local_slack.faults import Tier
 from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.state import WorkspaceState, is_ts
@@ -45,8 +45,7 @@ class SlackError(Exception):
         self.extra = extra
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Value):
     """One Web API call: its arguments from query, form or JSON, and the workspace it acts on."""
 
     method: str
@@ -204,8 +203,7 @@ class Call:
         return person is not None and not person.is_bot
 
 
-@dataclass(frozen=True, slots=True)
-class WebApiMethod:
+class WebApiMethod(Value):
     """A Web API method: its function, scopes (one suffices), rate tier, and if it takes the app token."""
 
     name: str

@@ -1,6 +1,6 @@
 """chat.*: post, edit and delete messages, ephemeral messages to one user, and the addresses of messages."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.local_slack.faults import Tier
 from daemon.local_slack.model import CustomAuthor, Json, Streaming, WorkspaceChannel, WorkspaceMessage

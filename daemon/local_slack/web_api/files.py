@@ -1,9 +1,9 @@
 """files.*, and the URLs outside /api/ that an app uses: upload, download, and response URLs."""
 
 import mimetypes
-from dataclasses import replace
 
 from aiohttp import web
+from msgspec.structs import replace
 
 from daemon.local_slack.faults import Tier
 from daemon.local_slack.interactions import ResponseUrl

@@ -2,9 +2,10 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from daemon.local_slack.faults import Tier
 from daemon.local_slack.interactions import interaction

@@ -1,11 +1,10 @@
 """Binding and handing over threads as an admin. A person's session is bound only if that person agrees."""
 
-from dataclasses import dataclass
-
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.questions import BoundThread, News
 from daemon.core.sessions import CodeSession
+from daemon.core.value import Value
 from daemon.memory.admin.schedule_admin import find_conversation, last_person
 from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.bound_threads import (
@@ -24,8 +23,7 @@ from daemon.memory.shared.question_acts import have_bound
 from daemon.memory.shared.sessions import session_of
 
 
-@dataclass(frozen=True, slots=True)
-class BindingOrder:
+class BindingOrder(Value):
     """A session and its conversation. `bound` is False while the session's owner is asked first."""
 
     session: str
@@ -91,8 +89,7 @@ async def _require_bindable(transaction: Transaction, session: CodeSession, wher
         raise BindingRefused(f"{where} is bound to {called}", hint=f"first: soul sessions unbind {called}")
 
 
-@dataclass(frozen=True, slots=True)
-class HandedOver:
+class HandedOver(Value):
     """A conversation, its soul before and after the handover, and the time in ms."""
 
     conversation: str

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.consolidation.undo import Undone, undo
 from daemon.memory.database import Database, Transaction
@@ -120,8 +120,7 @@ _KINDS: Final = (_AUDIT, "TU_", "TL_", "EP_", "core_", "sphere_", "sem_", "SMEM_
 """The prefixes of names in the ledger whose content can be looked up."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFindings:
+class MemoryFindings(Value):
     """The faults of the memories, by ids.
 
     `facts` counts all facts. `unquoted` are facts that claim a proof whose quotation isn't found. `index_missing` and

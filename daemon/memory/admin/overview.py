@@ -4,13 +4,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports.services import ModelRole
 from daemon.core.timetable import MINUTE_MS
+from daemon.core.value import Value
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database import Database, Transaction, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
@@ -62,8 +62,7 @@ _COUNTED: Mapping[str, tuple[str, Sequence[str]]] = {
 """The column behind the state in an index of each queue, and the states."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveDaemon:
+class LiveDaemon(Value):
     """A row of `presence`. `gone`: its process has ended. `silent`: no heartbeat within SILENT_MS."""
 
     soul: str
@@ -90,8 +89,7 @@ class LiveDaemon:
         return frozenset((self.soul, *(souls if isinstance(souls, dict) else ())))
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Value):
     """The rows of the queues by state, the oldest waiting row of each queue, and all faults.
 
     `dead_intentions` counts scheduled events that could not begin. `weak_models` can't keep the form of an answer for
@@ -118,16 +116,14 @@ class Overview:
     journal: str
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteBuild:
+class SqliteBuild(Value):
     """The SQLite library of this program. `wal_safe`: it is free of the WAL-reset fault."""
 
     version: str
     wal_safe: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FileCheck:
+class FileCheck(Value):
     """The schema, the journal and the faults of memory.db. `cure` is the advice for the faults."""
 
     schema: int
@@ -264,7 +260,7 @@ async def _spending(transaction: Transaction, since_ms: int) -> Row:
 
 
 def _daemon(row: sqlite3.Row, now_ms: int, database: Database) -> LiveDaemon:
-    shared = {name: row[name] for name in LiveDaemon.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118  # a Row iterates over values
+    shared = {name: row[name] for name in LiveDaemon.__struct_fields__ if name in row.keys()}  # noqa: SIM118  # a Row iterates over values
     try:
         gone = bool(database.processes.has_ended(row["id"]))
         detail = json.loads(row["detail"])
@@ -280,8 +276,7 @@ _CALLS: Final = 400  # model calls read for these messages
 _DAY_MS: Final = 24 * 60 * MINUTE_MS
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAnswers:
+class FailedAnswers(Value):
     """The number of `failed` messages among `looked_at`, with the `model` and `outcome` of most of them."""
 
     looked_at: int

@@ -1,12 +1,12 @@
 """Memories as commands show them: counts, ids, words, audiences and evidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import BESIDE, Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.sessions import DOOR
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.kinds import NOTHING_LEFT, Core, Episode, Fact, RecordKind, Sphere
@@ -16,8 +16,7 @@ from daemon.memory.reader_codes import record_heard_by
 from daemon.memory.records import Row, as_json
 
 
-@dataclass(frozen=True, slots=True)
-class FactWithEvidence:
+class FactWithEvidence(Value):
     """A fact, the id that superseded it (or ''), and the links to the messages that prove it."""
 
     fact: Fact
@@ -154,8 +153,7 @@ async def _with_evidence(transaction: Transaction, fact: Fact) -> FactWithEviden
 KINDS: Final = (RecordKind.EPISODE, RecordKind.CORE, RecordKind.SPHERE)
 
 
-@dataclass(frozen=True, slots=True)
-class KeptEpisode:
+class KeptEpisode(Value):
     """A visit, a core or a sphere, counts of its links, and the id of what was distilled from it."""
 
     episode: Episode | Core | Sphere
@@ -204,8 +202,7 @@ async def kept_episodes(
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkForPerson:
+class WorkForPerson(Value):
     """The conversations in which a person spoke, and the traces of their turns."""
 
     conversations: frozenset[str]

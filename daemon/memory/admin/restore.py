@@ -3,12 +3,12 @@
 import json
 import secrets
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.memory.database import backup, copies, sqlite
 from daemon.memory.database.process_locks import ProcessLocks
 from daemon.memory.database.schema import migrate
@@ -43,8 +43,7 @@ _SET_ASIDE: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Value):
     """The result of a restore.
 
     `replaced` is the new path of the former file, if there was one. `waiting` counts messages that became stale.

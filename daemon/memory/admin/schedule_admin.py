@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Place, Readers
 from daemon.core.sensing import PERSON
+from daemon.core.value import Value
 from daemon.memory.admin.queue_admin import newest
 from daemon.memory.audit import AuditedChanges, one_write
 from daemon.memory.database import Transaction
@@ -191,8 +193,7 @@ LONGEST: Final = 600
 """The most characters of a goal and of a reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewGoal:
+class NewGoal(Value):
     """A goal in words. `due_ms` (UTC) is 0 for no time, `behalf` the platform id of its person."""
 
     goal: str

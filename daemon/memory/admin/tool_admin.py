@@ -1,7 +1,8 @@
 """The recorded tools of MCP servers and the sources of events, as an admin changes them."""
 
 import secrets
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.sensing import NAME, ROOM, EventSource, Signing

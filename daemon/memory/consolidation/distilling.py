@@ -9,6 +9,7 @@ from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, Origin, common
+from daemon.core.value import Value
 from daemon.core.words import likeness, terms_of, words_of
 from daemon.memory.consolidation.runs import Run, Runs, note_seen
 from daemon.memory.consolidation.undo import Recorder
@@ -29,16 +30,14 @@ class DistillateRefused(StoreError):
     """The distillate does not rest on the notes that it was made of. Nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class DistilledLine:
+class DistilledLine(Value):
     """A sentence, and the numbers (from 1) of the notes that it rests on."""
 
     text: str
     notes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Distillate:
+class Distillate(Value):
     """The common content of several notes. `significance` goes from 1 to 10."""
 
     claims: tuple[DistilledLine, ...]
@@ -139,8 +138,7 @@ class Group:
         return (self.anew,) if self.anew else self.sources
 
 
-@dataclass(frozen=True, slots=True)
-class ToDistil:
+class ToDistil(Value):
     """An episode to distil. `stamp` is the last write to it."""
 
     episode: Episode

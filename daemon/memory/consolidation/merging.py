@@ -1,10 +1,10 @@
 """Merges facts that say the same: the older one stays, and the newer one is linked as superseded by it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import Audience
+from daemon.core.value import Value
 from daemon.memory.consolidation.runs import Run, Runs, lost_in, may_lose, note_seen, unseen
 from daemon.memory.consolidation.undo import Recorder
 from daemon.memory.database import Transaction
@@ -28,8 +28,7 @@ _SURER: Final = 0.02  # added confidence of a fact that was said twice
 _MOST_SURE: Final = 0.99
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Value):
     """The compared fields of a fact. `claimed_by` is empty unless the fact is a claim."""
 
     id: str

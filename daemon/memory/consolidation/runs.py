@@ -4,7 +4,6 @@ import datetime as dt
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, TypeVar
 
@@ -12,6 +11,7 @@ from daemon.core.errors import LostLease
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.services import LLMCall
+from daemon.core.value import Value
 from daemon.memory.consolidation.undo import Recorder
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -42,8 +42,7 @@ _FOLLOWING: Final = """
 _KEY: Final = "soul = :soul AND workspace = :workspace AND slot_ms = :slot_ms"
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Value):
     """A slot that this worker has claimed: its time in ms, and the fence of the claim.
 
     `by_hand`: an admin asked for it. `tries` counts how often its failed audiences were retried.
@@ -55,8 +54,7 @@ class Slot:
     tries: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Value):
     """The work of one slot for one audience."""
 
     slot: Slot

@@ -1,9 +1,8 @@
 """The slots of consolidation: one daemon at a time claims a slot, also over restarts, and no slot is done twice."""
 
-from dataclasses import dataclass
-
 from daemon.core.errors import LostLease
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.memory.consolidation.distilling import Distilling
 from daemon.memory.consolidation.merging import Merging
 from daemon.memory.consolidation.runs import Items, Runs, Slot
@@ -15,8 +14,7 @@ from daemon.memory.worker_store import WorkerStore
 _KEY = "soul = :soul AND workspace = :workspace"
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
+class Newest(Value):
     """The newest slot of a soul, with times in ms. `free`: no daemon holds the slot, and it may be claimed now.
 
     `ordered_ms` is when an admin asked for another slot.
@@ -188,8 +186,7 @@ class NightSlots(WorkerStore):
         return str(row["zone"]) if row else ""
 
 
-@dataclass(frozen=True, slots=True)
-class NightStores:
+class NightStores(Value):
     """The stores that consolidation uses."""
 
     slots: NightSlots

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final, TypeVar
 
 from daemon.core.errors import StoreError
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.learning import model_key_of, new_version
@@ -21,16 +22,14 @@ _WHY = "a night's work was undone"
 _STAMPED = ("put", "change")  # acts that write to a record
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Value):
     """A memory that stays as the run left it, at least in part, and the reason."""
 
     id: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Value):
     """The result of an undo: the ids of the memories that are restored, and those that are kept."""
 
     run: str

@@ -9,7 +9,6 @@ import secrets
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial as part
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports import DutyTurn
 from daemon.core.ports.services import Clock, Emit
+from daemon.core.value import Value
 from daemon.memory.database import Database, sqlite
 from daemon.memory.database.copies import (
     PARTIAL,
@@ -44,8 +44,7 @@ _STEPS: Final = 100_000  # of SQLite's virtual machine, some milliseconds
 COMPANIONS: Final = ("-journal", "-wal", "-shm")
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Value):
     path: Path
     schema: int
     bytes: int

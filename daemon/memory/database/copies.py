@@ -5,11 +5,11 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from daemon.core.errors import StoreError
+from daemon.core.value import Value
 
 QUARTER_MS: Final = 15 * 60 * 1000
 _HOUR_MS: Final = 3600 * 1000
@@ -22,8 +22,7 @@ _NAME: Final = re.compile(r"memory-(\d{8}T\d{6})\.(\d{3})Z\.db")
 PARTIAL: Final = ".partial"
 
 
-@dataclass(frozen=True, slots=True)
-class CopyRoom:
+class CopyRoom(Value):
     """The sizes in bytes of the whole disk, its free space, memory.db, and the limit of all copies together."""
 
     disk: int

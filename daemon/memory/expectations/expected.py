@@ -1,11 +1,13 @@
 """The expectations that a soul's readers may know of, their outcomes, and the calibration of its forecasts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.expectations import NOTHING_SCORED, Came, Forecast, Outcome, Sums, bins_of
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.expectations.settling import OpenPrediction, scores
@@ -17,8 +19,7 @@ _ERRORS: Final = 10
 _LOOKED_AT: Final = 100  # outcomes that no thought was given
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPrediction:
+class ScoredPrediction(Value):
     """An expectation that has come true or not, which no thought was given before."""
 
     id: str
@@ -29,8 +30,7 @@ class ScoredPrediction:
     thought: str
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Value):
     """The `open` expectations for the readers, the `errors` here (greatest surprise first), and wordless `sums`."""
 
     open: tuple[OpenPrediction, ...] = ()

@@ -1,14 +1,16 @@
 """Scores what was expected, once and without a model: by what a cycle heard, or when its time is over."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Final, get_args
+
+from msgspec.structs import asdict
 
 from daemon.core.expectations import Came, Check, Kind, Noticed, Outcome, decided, surprise_of, when_over
 from daemon.core.lineage import kept_readers
 from daemon.core.perception import ConversationKey, Modality, Perception
 from daemon.core.timeframes import Timeframe
 from daemon.core.timetable import platform_time
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.id_series import next_number
@@ -20,8 +22,7 @@ MOST_OPEN: Final = 20
 """The most open expectations of one conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewPrediction:
+class NewPrediction(Value):
     """An expectation: its confidence (0 to 1), the time as the soul put it and as it was read, and its check."""
 
     what: str
@@ -31,8 +32,7 @@ class NewPrediction:
     check: Check
 
 
-@dataclass(frozen=True, slots=True)
-class OpenPrediction:
+class OpenPrediction(Value):
     """An expectation that is not decided yet. `exchanges` are those left, None if its time alone counts."""
 
     seq: int
@@ -52,8 +52,7 @@ class OpenPrediction:
         return cls(**{name: row[name] for name in plain}, check=read_check(row["awaited"]))
 
 
-@dataclass(frozen=True, slots=True)
-class PredictionsMade:
+class PredictionsMade(Value):
     """The expectations of one thought, as a part that takes effect when it is stored."""
 
     predictions: tuple[NewPrediction, ...]
@@ -166,8 +165,7 @@ _DUE: Final = """
     """  # what was heard in time and waits to be answered is scored where it is
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Value):
     """The outcome of an expectation. `surprise` is None if nothing decided it."""
 
     prediction: OpenPrediction

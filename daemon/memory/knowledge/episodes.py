@@ -2,11 +2,14 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.core.words import likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.forget import forget
@@ -59,8 +62,7 @@ class ImplicationRefused(StoreError):
     """The implication shares no word with the outcome. Nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndedVisit:
+class EndedVisit(Value):
     """An episode that waits to be looked through, with its turns, oldest first.
 
     `before` is the inherited workflow. `eventful`: something was learned or decided, and looks have not failed too
@@ -74,8 +76,7 @@ class EndedVisit:
     stamp: int
 
 
-@dataclass(frozen=True, slots=True)
-class Closing:
+class Closing(Value):
     """The result of a visit. `journal` holds the soul's words for itself in a `tone`, or is empty.
 
     `state_snapshot` is the soul's state as numbers and words of closed lists, without words of the visit.

@@ -2,11 +2,13 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.text import visible_line
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Fact, Topic, Trust
 from daemon.memory.knowledge.records.ledger import is_taken_back, note_write
@@ -26,8 +28,7 @@ class LossRefused(StoreError):
     """A revision would delete more of the notes at once than the soul allows. Nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRange:
+class TurnRange(Value):
     """The turns of a conversation that a revision was made from: seq `first` to `last`, both included."""
 
     conversation: ConversationKey
@@ -35,8 +36,7 @@ class TurnRange:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Proved:
+class Proved(Value):
     """A line with its proof: `turn` is the seq of the user's own turn that holds `quote`.
 
     `claim`: the line is about another person, whose platform id is `about`, if known.
@@ -53,8 +53,7 @@ class Proved:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(Value):
     """The changes of a revision: new facts, facts (by id) that newer ones supersede, and facts that no longer hold.
 
     `refused` holds the reasons why other proposals were not taken, without their words.
@@ -123,8 +122,7 @@ class Learning(WorkerStore):
         return await self._database.write(unit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
+class _Writer(Value):
     transaction: Transaction
     scope: Mapping[str, str]
     person: str

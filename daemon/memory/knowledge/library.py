@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -10,6 +9,7 @@ from daemon.core.errors import IndexDamaged
 from daemon.core.lineage import document_id
 from daemon.core.ports.library import IndexedFile, IndexedPassage, Passage
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.core.words import Term, terms_of
 from daemon.memory.database import Database, Transaction, one_of
 from daemon.memory.database.sqlite import sqlite3
@@ -48,8 +48,7 @@ MOST_FAULTS: Final = 20
 """The most files with faults that an overview names."""
 
 
-@dataclass(frozen=True, slots=True)
-class FaultyFile:
+class FaultyFile(Value):
     """A file of the library that can't be read completely. `searched`: a part of it is indexed."""
 
     path: str
@@ -208,8 +207,7 @@ def _id(seq: int) -> str:
     return f"{_ID}{seq}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Value):
     """A group of passages of a file written in one transaction. The last one sets the file's stamp."""
 
     file: IndexedFile

@@ -1,10 +1,12 @@
 """The habits of models: how well each kept the required answer format for all daemons on this memory.db."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from daemon.core.ports.services import LLMCall
 from daemon.core.timetable import MINUTE_MS
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import read_row
 
@@ -21,8 +23,7 @@ _SHORTEST_MS, _LONGEST_MS = 60 * MINUTE_MS, 24 * 60 * MINUTE_MS
 _KEPT, _MALFORMED = "k", "m"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelHabit:
+class ModelHabit(Value):
     """The observed habits of one model.
 
     `recent` holds its last answers in elements, oldest first: `k` kept the form, `m` is malformed. Until

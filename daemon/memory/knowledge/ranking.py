@@ -4,12 +4,15 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import field
+from msgspec.structs import replace
+
 from daemon.core.errors import ModelError
 from daemon.core.ports.vectors import Embedder, Near, NearQuery, Unrelated, VectorIndex, View
+from daemon.core.value import Value
 from daemon.core.words import Term
 from daemon.memory.knowledge.word_index import Postings
 
@@ -47,8 +50,7 @@ class TurnPlace(NamedTuple):
     visit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WordScores:
+class WordScores(Value):
     """The scores that the words of a query give to rows and visits.
 
     `held` is the weight of the words that a row or, to a lesser share, its neighbours hold. `covered` is the share of
@@ -128,8 +130,7 @@ def rank_words(found: Postings, places: Mapping[int, TurnPlace], without: Collec
     return WordScores(dict(scores), dict(visits), dict(held), total, covered, len(weights))
 
 
-@dataclass(frozen=True, slots=True)
-class Nearness:
+class Nearness(Value):
     """The distance of each row's cosine from the mean of all, in standard deviations. Empty without vectors."""
 
     own: Mapping[int, float] = field(default_factory=dict)
@@ -225,8 +226,7 @@ _KEPT: Final = 24  # vectors of texts that were asked for last
 _NOTHING: Final = Near({})
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
+class Meant(Value):
     """The distances of each memory's cosine from the mean, by id and view. `kind` names what measured them."""
 
     own: Mapping[str, float] = field(default_factory=dict)
@@ -234,8 +234,7 @@ class Meant:
     kind: str = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(Value):
     """A query vector and its nearest memories in each view. Both are empty if vectors can't be used."""
 
     vector: "Vector | None"

@@ -1,15 +1,17 @@
 """Files that users sent: their states on the way to a record, their bytes, and the search for a picture."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.concurrency import in_background
 from daemon.core.errors import IndexDamaged
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.ports.services import MOST_FILES, Clock, FileKind, Image, ReadFile, SharedFile
 from daemon.core.sentences import Sentence
+from daemon.core.value import Value
 from daemon.core.words import terms_of
 from daemon.memory.database import Database, Transaction, one_of
 from daemon.memory.database.sqlite import sqlite3
@@ -26,8 +28,7 @@ COPY_TYPE: Final = "image/jpeg"
 """The media type of every picture that is kept, which is a copy without metadata."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentFile:
+class SentFile(Value):
     """A file of a message with its `state`: waiting, refused, read or recorded. `turn` is its message's seq, if stored.
 
     `said_ms` is when the message came. `person` sent it and `audience` may know of it. Both are empty until it is
@@ -49,8 +50,7 @@ class SentFile:
     record: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPicture:
+class KnownPicture(Value):
     """A picture in memory: its record's id and text, when it was shown, and how well it fits a question."""
 
     id: str

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
-from pydantic import TypeAdapter, ValidationError
+from msgspec import field
+from pydantic import ValidationError
 
 from daemon.core.perception import Audience, ConversationKey
+from daemon.core.value import Value, from_plain
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import Qualia, Sense, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, turn_id
@@ -21,8 +22,7 @@ _FELT = ("valence", "arousal", "dominance", "moved_ms", "felt_quality", "felt_by
 _STATE = "soul = :soul AND workspace = :workspace AND audience = :audience"
 
 
-@dataclass(frozen=True, slots=True)
-class SoulState:
+class SoulState(Value):
     """The mood for one audience since `felt_ms`, from when it fades, and `topic` and `task` in one conversation.
 
     `question` is the soul's open question in that channel, maybe from another thread. `version` counts revisions of the
@@ -45,8 +45,7 @@ class SoulState:
     felt_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NewState:
+class NewState(Value):
     """A revision of the state. The caller has checked that the soul knows the emotional state."""
 
     emotional_state: str
@@ -176,8 +175,7 @@ async def _store_topic(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class KeptMemory:
+class KeptMemory(Value):
     """The mental process of a conversation and its memory, after the commit that made it `version`.
 
     `forgotten` counts how often earlier words were edited or deleted there.
@@ -220,11 +218,7 @@ class ProcessMemories(WorkerStore):
         return bool(rows)
 
 
-_QUALIA: TypeAdapter[Qualia] = TypeAdapter(Qualia)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnFeeling:
+class OwnFeeling(Value):
     """The soul's own feeling, and its bodily values."""
 
     qualia: Qualia
@@ -247,7 +241,7 @@ class NewestQualia:
             since=since_ms,
         )
         try:
-            return _QUALIA.validate_json(rows[0]["qualia"]) if rows else None
+            return from_plain(Qualia, json_object(rows[0]["qualia"])) if rows else None
         except ValidationError:
             return None
 
@@ -284,8 +278,7 @@ async def keep_feeling(
     return await put(transaction, sense, now, [Link("", Relation.EVIDENCE, turn_id(Speaks.PERSON, row["seq"]))])
 
 
-@dataclass(frozen=True, slots=True)
-class PathStep:
+class PathStep(Value):
     """A step between mental processes. `hop` counts from 0 within one perception.
 
     `act` is `enter`, `stay`, `move`, `visit`, `return` or `refuse`. `decided_by` is `rule`, `model` or `schedule`.

@@ -1,13 +1,13 @@
 """The turns of a conversation, its summary in working memory, and the handing of that summary to another soul."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.fencing import clean_name
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.services import Clock
 from daemon.core.text import one_line, shortened
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.turn_index import note_fields
@@ -44,8 +44,7 @@ _WITH = """
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Value):
     """A summary of the turns up to `summarized_to`, and the turns after it.
 
     `summarized_to` is zero or less if the summary covers none of its turns. `aside` holds messages between users in the

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.timetable import recurrence_of
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.kinds import Fact, Trust
@@ -33,8 +35,7 @@ _CURRENT: Final = f"""
 """  # claims by others are no notes about a person
 
 
-@dataclass(frozen=True, slots=True)
-class UserModel:
+class UserModel(Value):
     """A soul's knowledge of a user from conversations with one audience. All of it is data. `person` is the user id.
 
     `notes` are the texts of the facts that hold now, `facts` their ids in the same order. `whispers` is the guess at
@@ -58,8 +59,7 @@ class UserModel:
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelVersion:
+class ModelVersion(Value):
     """A version of a user model as written at `made_ms`. `change` says what was new in it.
 
     Texts of facts that were forgotten since are left out. `change` then has `scrubbed`.

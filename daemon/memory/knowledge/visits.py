@@ -1,9 +1,11 @@
 """Opens, continues and ends visits (episodes) in the commit of a cycle."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+
+from msgspec.structs import asdict, replace
 
 from daemon.core.perception import AudienceKind, ConversationKey, Origin
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode, SituationContext, Trust, WorkflowState
 from daemon.memory.knowledge.records.links import Link, Relation, link, origin_of, turn_id, turn_seq
@@ -23,8 +25,7 @@ REMEMBERED = """
 """The SQL condition that no user who spoke in a visit (`records r`, `episodes k`) has remembering paused."""
 
 
-@dataclass(frozen=True, slots=True)
-class VisitNote:
+class VisitNote(Value):
     """A cycle's note about its visit. `persona` is the soul's name. Empty fields of `situation` say nothing new.
 
     `begins`: the visit before is over by its silence. `ends`: this visit is over. `opens`: a user spoke. `then` are the
@@ -158,7 +159,7 @@ async def _continue(transaction: Transaction, episode: Episode, note: VisitNote,
 
 
 def _merged(before: SituationContext, newer: SituationContext) -> SituationContext:
-    known = {one.name: value for one in fields(newer) if (value := getattr(newer, one.name))}
+    known = {name: value for name, value in asdict(newer).items() if value}
     return replace(before, **known)
 
 

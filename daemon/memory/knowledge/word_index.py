@@ -3,12 +3,14 @@
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import combinations
 from typing import Final
 
+from msgspec import field
+
 from daemon.core.errors import IndexDamaged
+from daemon.core.value import Value
 from daemon.core.words import Term, words_of
 from daemon.memory.database import Transaction, one_of
 from daemon.memory.database.sqlite import sqlite3
@@ -99,8 +101,7 @@ _PAGES: Final = 64  # pages that are merged in one transaction
 _CHANGED: Final = 2  # the fewest rows that a merge changes if there was something to do
 
 
-@dataclass(frozen=True, slots=True)
-class Postings:
+class Postings(Value):
     """The rows in which the terms of a query occur, among `size` rows that may be found.
 
     `rows` gives for each term the rows with 1, or FORM for another form of the word. `counts` estimates how many rows

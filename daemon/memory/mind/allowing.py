@@ -1,12 +1,12 @@
 """Applies the parts of thoughts: proposals that an admin allows, intentions, and notes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from daemon.core.errors import StoreError
 from daemon.core.lineage import read_readers
 from daemon.core.perception import Audience, ConversationKey, Place, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.user_models import zone_in
@@ -19,8 +19,7 @@ from daemon.memory.records import as_json, object_or_nothing
 from daemon.memory.thought_parts import PartsTaken, StoredThought, ThoughtPart, came_before
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Value):
     """A field of a soul's thought that an admin allows: the thought as JSON with this field alone."""
 
     soul: str
@@ -96,16 +95,14 @@ _OPEN: Final = f"""
 _CAME_BACK: Final = "came back"
 
 
-@dataclass(frozen=True, slots=True)
-class ToDo:
+class ToDo(Value):
     """An intention for a time (ms, UTC)."""
 
     words: str
     due_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Intended:
+class Intended(Value):
     """A due intention, and the id of the thought that made it."""
 
     id: str
@@ -114,8 +111,7 @@ class Intended:
     thought: str
 
 
-@dataclass(frozen=True, slots=True)
-class IntendedInThought:
+class IntendedInThought(Value):
     """The intentions of one thought. `refused` holds the reasons why others of it can't take effect."""
 
     planned: tuple[ToDo, ...]
@@ -131,8 +127,7 @@ class IntendedInThought:
         return PartsTaken(reasons.count(""), (*self.refused, *filter(None, reasons)))
 
 
-@dataclass(frozen=True, slots=True)
-class IntentionsCameBack:
+class IntentionsCameBack(Value):
     """The intentions that were in the prompt of an answer, and are therefore over."""
 
     ids: tuple[str, ...]
@@ -196,8 +191,7 @@ MOST_NOTED: Final = 5
 """The most notes of one thought."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotedInThought:
+class NotedInThought(Value):
     """The notes and journal entries of a thought. The words of the person whom it answers are their evidence."""
 
     notes: tuple[Remembered | Journaled, ...]
@@ -217,8 +211,7 @@ class NotedInThought:
         return PartsTaken(done, [*refused, *["too_many"] * len(self.notes[MOST_NOTED:])])
 
 
-@dataclass(frozen=True, slots=True)
-class KnownOutcome:
+class KnownOutcome(Value):
     """Parts that were carried out while the soul thought. Their outcome is known before the commit."""
 
     field: str

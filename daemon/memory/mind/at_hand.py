@@ -1,13 +1,13 @@
 """The state of a soul's mind apart from its thoughts, read in one transaction for a message."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from daemon.core.initiative import QuietHours, WhySilent
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.expectations.expected import NOTHING_EXPECTED, Expected, expected_at_hand
 from daemon.memory.mind.allowing import Intended, intended_now
@@ -19,8 +19,7 @@ from daemon.memory.queues.promises import OpenPromise, owed_here, promised_here,
 from daemon.memory.senses.readings import NOTHING_SENSED, Sensed, sensed_in
 
 
-@dataclass(frozen=True, slots=True)
-class AtHand:
+class AtHand(Value):
     """The state in force in a conversation: goals and documents that its readers may know, and open predictions.
 
     `owed` holds promises made there and not kept, for all readers, because their person has read of them. `intended`

@@ -1,13 +1,13 @@
 """The documents of a mind, stored part by part: self model, world model, values and the soul's own text."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from daemon.core.lineage import kept_readers
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.tempo import STALE_AFTER_MS
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import as_json
@@ -30,8 +30,7 @@ HOLD, DROP = "hold", "drop"
 """The acts of a row in a self model or world model: set the words, or remove the part."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewPart:
+class NewPart(Value):
     """A new row: a part of a document, and its act.
 
     `attribute` is that of an entity, or the key of an uncertainty. `person` is the platform id of the person whom it is
@@ -48,8 +47,7 @@ class NewPart:
     until_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HeldPart:
+class HeldPart(Value):
     """A part in force with its audience (empty: the soul's own), its words, and the id of its thought."""
 
     document: MindDocument

@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from daemon.core.lineage import goal_id, kept_readers
 from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.goals_in_force import IN_FORCE
@@ -23,8 +23,7 @@ MOST_OPEN: Final = 12
 _LOOKED_AT: Final = 100  # newest goals of an audience, which include stale ones
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Value):
     """An open goal that some readers may know.
 
     `behalf` is the person (platform id) for whom it was made. `source` is the id by which its words are followed: that
@@ -84,8 +83,7 @@ _CLOSES: Final = {"complete": "done", "abandon": "abandoned"}
 _WORD: Final = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class GoalChange:
+class GoalChange(Value):
     """A new goal, or another state, priority or time of the goal `id`. 0 and None change nothing.
 
     A new goal is `promised` if the reply of the same commit announces words about it by `due_ms`.
@@ -100,8 +98,7 @@ class GoalChange:
     promised: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GoalChanges:
+class GoalChanges(Value):
     """The changes of one thought. `refused` holds the reasons why others of the same field can't take effect.
 
     A goal is changed only if the thought's readers may know it. A new goal with the same words as a known open one
@@ -122,8 +119,7 @@ class GoalChanges:
         return PartsTaken(reasons.count(""), (*self.refused, *filter(None, reasons)))
 
 
-@dataclass(frozen=True, slots=True)
-class StaleShown:
+class StaleShown(Value):
     """The goals that were shown as stale. Those still untouched are not shown again."""
 
     soul: str

@@ -1,11 +1,13 @@
 """A soul's goals (with those that thoughts propose) and documents, as admins and prompts see them."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
 from typing import Final
+
+from msgspec.structs import asdict
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.goals_in_force import IN_FORCE
@@ -36,8 +38,7 @@ _WAITING: Final = """
 _HINT: Final = "list them with `soul mind goals`; what is proposed is settled by `soul approvals`"
 
 
-@dataclass(frozen=True, slots=True)
-class Which:
+class Which(Value):
     """A filter for goals: the newest `most` of a soul, optionally of one `conversation` and `state`."""
 
     soul: str
@@ -175,8 +176,7 @@ async def _require_audience(database: Database, soul: str, audience: str) -> Non
         raise StoreError(f"{soul} has talked with no audience {audience[:80]}", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(Value):
     """The documents in force: parts of self and world models (the workspace's first), rows of values, the own text."""
 
     held: tuple[HeldPart, ...] = ()

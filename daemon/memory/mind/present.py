@@ -1,13 +1,13 @@
 """The people present at a thought (recent speakers of its conversation), and a summary of a soul's mind."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.expectations import Sums
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import STALE_AFTER_MS
 from daemon.core.timetable import MINUTE_MS
+from daemon.core.value import Value
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
 from daemon.memory.expectations.expected import sums_of
@@ -19,16 +19,14 @@ _LAST_TURNS: Final = 50
 _MOST_PEOPLE: Final = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class PresentPerson:
+class PresentPerson(Value):
     """A person with their platform id, and the name under which they spoke."""
 
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(Value):
     people: tuple[PresentPerson, ...]
 
     @property
@@ -82,8 +80,7 @@ async def is_known(transaction: Transaction, thought: StoredThought, name: str) 
     return any(called <= set(words_of(row["name"])) or called == set(words_of(row["person"])) for row in rows)
 
 
-@dataclass(frozen=True, slots=True)
-class MindSummary:
+class MindSummary(Value):
     """The figures of one soul in all its workspaces. `last_thought_ms` (UTC) is None before the first thought.
 
     `dropped_percepts` counts today's sensor readings that were dropped because too many waited. `skipped` counts by

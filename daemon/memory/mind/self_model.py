@@ -1,10 +1,12 @@
 """A soul's picture of itself for one audience, its own text and its values, with the changes of thoughts to them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal
 
+from msgspec.structs import replace
+
 from daemon.core.perception import AudienceKind
+from daemon.core.value import Value
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
 from daemon.memory.mind.documents import (
@@ -26,8 +28,7 @@ STATE, GROWTH, ACCURACY = "current_state", "recent_growth", "prediction_accuracy
 _MODEL: Final = MindDocument.SELF_MODEL
 
 
-@dataclass(frozen=True, slots=True)
-class SelfModelPatch:
+class SelfModelPatch(Value):
     """The changes of one thought to the self model. Empty texts change nothing."""
 
     current_state: str = ""
@@ -97,8 +98,7 @@ _TEXT: Final = "text"
 IdentityAct = Literal["draft", "commit", "revise", "withdraw"]
 
 
-@dataclass(frozen=True, slots=True)
-class OwnText:
+class OwnText(Value):
     """The text in force and its draft, or ''. `thoughts` holds the ids of the thoughts that wrote them."""
 
     text: str = ""
@@ -106,8 +106,7 @@ class OwnText:
     thoughts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityPatch:
+class IdentityPatch(Value):
     """A thought's change to the soul's own text, and the reason.
 
     `commit` puts the draft in force. `revise` replaces the text in force. `withdraw` takes back the text in force, or
@@ -170,8 +169,7 @@ _VALUES_DOCUMENT: Final = MindDocument.VALUES
 ValueAct = Literal["adopt", "reinterpret", "deactivate"]
 
 
-@dataclass(frozen=True, slots=True)
-class SoulValue:
+class SoulValue(Value):
     """A value: its name, its meaning to the soul, and the thought that changed it (empty: from soul.toml)."""
 
     name: str
@@ -180,8 +178,7 @@ class SoulValue:
     thought: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueChange:
+class ValueChange(Value):
     """A thought's change to one value, and the reason."""
 
     action: ValueAct
@@ -190,8 +187,7 @@ class ValueChange:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesPatch:
+class ValuesPatch(Value):
     """A thought's changes to the soul's values. `seeds` are the values of its soul.toml."""
 
     changes: tuple[ValueChange, ...]

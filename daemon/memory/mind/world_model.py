@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from daemon.core.timetable import MINUTE_MS
+from daemon.core.value import Value
 from daemon.core.words import words_of
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.soul_states import OwnFeeling, keep_feeling
@@ -33,8 +33,7 @@ _OF_SURROUNDINGS: Final = frozenset({"context", "safety"})
 _MODEL: Final = MindDocument.WORLD_MODEL
 
 
-@dataclass(frozen=True, slots=True)
-class WorldModelPatch:
+class WorldModelPatch(Value):
     """The changes of one thought to the world model: attributes by entity, without lasting facts about people."""
 
     said: Mapping[str, Mapping[str, str]]
@@ -134,8 +133,7 @@ def _as_held(new: NewPart, thought: StoredThought) -> HeldPart:
 _AXES: Final = ("valence", "arousal", "dominance")
 
 
-@dataclass(frozen=True, slots=True)
-class MoodShift:
+class MoodShift(Value):
     """A shift on each axis (-1 to 1), its feeling in words, and the new mood, if any.
 
     Half of an axis's value is gone after `half_life_minutes`. `unknown`: the thought named a mood that the soul lacks.

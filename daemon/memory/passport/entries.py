@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Origin, Place
+from daemon.core.value import Value
 from daemon.memory.knowledge.records.kinds import RecordKind, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.passport.kinds import PEOPLE, PassportKind, read_time, shown_as
@@ -20,17 +20,15 @@ _OURS: Final = "soul_daemon"
 _PRIVATE: Final = (Place.DM, Place.GROUP_DM, Place.PRIVATE_CHANNEL)
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Value):
     """The owner for memories that name none. By default only the admin may see them."""
 
     soul: str
     workspace: str
-    origin: Origin = Origin(Audience(AudienceKind.OPERATOR, FOREIGN), FOREIGN)  # noqa: RUF009 - a frozen value
+    origin: Origin = Origin(Audience(AudienceKind.OPERATOR, FOREIGN), FOREIGN)
 
 
-@dataclass(frozen=True, slots=True)
-class PassportEntry:
+class PassportEntry(Value):
     """A file that may be stored: its row by columns, and its links with the passport's ids.
 
     It rests on the targets of `proofs`. `content` has the moments of its fields as an export writes them, `unknown` are

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
 from daemon.core.files import remove_file, write_file
 from daemon.core.perception import Audience
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.store import record_of
@@ -35,8 +35,7 @@ _LINKS: Final = """
 _Part = Callable[..., Coroutine[Any, Any, tuple[Sequence["PassportFile | PictureFile | str"], int]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Value):
     """The counts of an export, the last digest of its chain, and the ids of rows that could not become a file."""
 
     records: int
@@ -46,8 +45,7 @@ class Exported:
     failed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PassportFile:
+class PassportFile(Value):
     """A file of a passport: its path, and its content. Equal memories have equal bytes."""
 
     path: str

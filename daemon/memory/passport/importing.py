@@ -3,16 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.services import Clock
 from daemon.core.sessions import key_of
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.learning import stands_in
@@ -48,8 +50,7 @@ _THERE: Final = "it is here already and says something else"
 _NOT_THERE: Final = "it rests on {}, which is not there"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Value):
     """The counts of an import, and the refused files. `left_out` are unknown fields, `fields` some names of them."""
 
     stored: int
@@ -60,8 +61,7 @@ class Imported:
     fields: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Value):
     """A file that may be stored, as the list of an import keeps it.
 
     It rests on the files `rests` of the passport. `begun`: its row was stored when an import was interrupted.

@@ -5,9 +5,12 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
+from msgspec import field
+from msgspec.structs import replace
+
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.kinds import RecordKind
@@ -70,8 +73,7 @@ Row = sqlite3.Row | Mapping[str, Any]
 """The columns of a row, stored or as a file has them."""
 
 
-@dataclass(frozen=True, slots=True)
-class PassportKind:
+class PassportKind(Value):
     """A kind of file: the rows `only` of a table, joined with those of the same id in the table `detail`.
 
     `fields` gives columns the names of seed 004. A moment is an ISO time there, and the first field is that of the

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from daemon.core.concurrency import in_background
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.senses import is_shown
 from daemon.memory.knowledge.shared_files import SenseBytes, digest_of
@@ -25,8 +25,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _JPEG: Final = b"\xff\xd8\xff"
 
 
-@dataclass(frozen=True, slots=True)
-class PictureFile:
+class PictureFile(Value):
     """A picture by the digest of its bytes, and the folder that holds it."""
 
     digest: str
@@ -59,8 +58,7 @@ async def pictures_after(transaction: Transaction, last: int, folder: SenseBytes
     return found, rows[-1]["number"] if rows else 0
 
 
-@dataclass(frozen=True, slots=True)
-class PictureRoom:
+class PictureRoom(Value):
     """The folder of pictures, and the most bytes in it."""
 
     folder: SenseBytes

@@ -5,13 +5,13 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.text import storable, visible_line
+from daemon.core.value import Value
 from daemon.memory.mirror_folders import FOLDER, MANIFEST
 from daemon.memory.passport.kinds import SUFFIX
 from daemon.memory.records import JSONObject
@@ -26,16 +26,14 @@ _LONGEST_NAME: Final = 200
 _LONGEST_REASON: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedFile:
+class RefusedFile(Value):
     """A file that is not loaded: its path within the passport, and the reason."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Value):
     """A file as it was read: its path within the passport, the SHA-256 of its bytes, and its content."""
 
     file: str

@@ -1,7 +1,6 @@
 """One row of memory.db from a file of a passport. The schema refuses wrong values, and a plan waits as if asked for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -10,6 +9,7 @@ from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.core.step import EpistemicMode
 from daemon.core.timetable import FARTHEST_MS, next_slot, recurrence_of, require_seldom
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.links import reserve_id, turn_id
 from daemon.memory.knowledge.records.store import record_of, take_in
@@ -24,13 +24,12 @@ from daemon.memory.queues.intentions import IDLE, has_room_for_one
 from daemon.memory.records import JSONObject, Speaks, Turn, TurnKind, as_json
 
 INTENTION: Final = "intention"
-_TURN: Final = frozenset(one.name for one in fields(Turn))
+_TURN: Final = frozenset(Turn.__struct_fields__)
 _MODES: Final = {"speaker": Speaks, "kind": TurnKind, "epistemic_mode": EpistemicMode}
 _SCOPE: Final = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Value):
     """The limits for an import: waiting intentions in all, and room for pictures.
 
     Without `room` pictures are only checked. `as_is`: everything is stored as in its file, in a memory.db that no soul

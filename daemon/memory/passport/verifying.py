@@ -4,12 +4,12 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.memory.database import open_database
 from daemon.memory.mirror_folders import FOLDER
 from daemon.memory.passport.entries import Owner
@@ -24,8 +24,7 @@ _VERIFIER: Final = Owner("passport", "passport")
 """The owner of foreign memories during a check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Value):
     """The result of a check: files that load and files that don't, those that lose content, and the chain.
 
     `chain` is None if the passport has no manifest. `changed` are the paths that differ from the manifest.

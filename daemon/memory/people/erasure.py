@@ -3,9 +3,9 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.core.words import words_of
 from daemon.memory.bound_threads import unbind_all
 from daemon.memory.database import Transaction
@@ -30,16 +30,14 @@ _ALL_TURNS: Final = -1  # a turn number before all turns
 _AT_ONCE: Final = 500  # turns in one statement
 
 
-@dataclass(frozen=True, slots=True)
-class Spared:
+class Spared(Value):
     """The conversation and the inbox row in which the person waits for the confirmation, or ''."""
 
     conversation: str = ""
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Erased:
+class Erased(Value):
     """The counts of deleted rows by table, and the ids of deleted turns and records."""
 
     stores: Mapping[str, int]

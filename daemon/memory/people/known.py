@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.sessions import DOOR
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Fact
 from daemon.memory.knowledge.records.links import Relation
@@ -44,8 +44,7 @@ _ORDER: Final = ("role", "work", "preference", "answering", "other")
 _MOST_QUOTES: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class QuotedWords:
+class QuotedWords(Value):
     """A quotation of a person that proves a fact, with its conversation and time (ms)."""
 
     quote: str
@@ -53,8 +52,7 @@ class QuotedWords:
     said_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Besides:
+class Besides(Value):
     """The counts of a person's memories other than facts.
 
     `unread` messages wait for processing. `summaries` are of visits with this person alone, and their distillations.
@@ -68,8 +66,7 @@ class Besides:
     unread: int
 
 
-@dataclass(frozen=True, slots=True)
-class LastSaid:
+class LastSaid(Value):
     """A person's last message in a conversation, its time (ms), and True if the soul replied after it.
 
     `words` are those of the last remembered message. `is_newest`: both are the same message.

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.contexts import OPERATOR
 from daemon.core.notes import MARK
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.sessions import key_of
+from daemon.core.value import Value
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import RecordKind
@@ -27,8 +27,7 @@ _MODEL: Final = "UM_"
 _MADE_OF: Final = ", ".join(f"'{one}'" for one in DERIVING)
 
 
-@dataclass(frozen=True, slots=True)
-class Worded:
+class Worded(Value):
     """A text that a command shows, with the platform ids of its authors. `private`: not for the whole workspace."""
 
     id: str

@@ -14,6 +14,7 @@ from typing import Any, Final
 from daemon.core.contexts import OPERATOR
 from daemon.core.lineage import context_id
 from daemon.core.perception import ConversationKey
+from daemon.core.value import Value
 from daemon.core.words import spans_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -30,8 +31,7 @@ _LETTERS: Final = 4  # a shorter word of an alphabet never counts as a person's 
 _AT_ONCE: Final = 500  # rows of one read, which has to be short
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Value):
     """The person's own `words`, and the numbers of the soul's `turns` with one of them, up to `upto`.
 
     `posts` are the numbers of its posts with kept texts in these `channels`, up to `posts_upto`.

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.people.tombstones import was_said_before
 from daemon.memory.reader_codes import heard_by
@@ -84,8 +84,7 @@ _ID: Final = "MB_"
 _MOST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(Value):
     """A belief in force, with its beginning and end (ms, UTC)."""
 
     id: str

@@ -10,11 +10,13 @@ import os
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import asdict
+
 from daemon.core.errors import StoreError
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 
 FILE: Final = "forgotten.json"
@@ -22,8 +24,7 @@ _MODE: Final = 0o600
 _NEWEST: Final = 20  # messages by which the clocks are compared
 
 
-@dataclass(frozen=True, slots=True)
-class Tombstone:
+class Tombstone(Value):
     """The digest of a salt and the id of a forgotten person.
 
     It covers rows stored up to `forgotten_ms` (this machine's clock), and messages up to `said_ms` (Slack's clock).

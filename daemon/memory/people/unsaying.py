@@ -7,9 +7,9 @@ of the fact.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from daemon.core.value import Value
 from daemon.core.words import Term, folded, likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED, WITHOUT_WORDS
@@ -57,8 +57,7 @@ _QUOTING: Final = (
 )  # rows made by thoughts: table, thought, words, and the change to one that tells the fact
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(Value):
     """The ways to tell a fact: a person's quotations, or all words of one of `terms`."""
 
     quotes: tuple[str, ...]

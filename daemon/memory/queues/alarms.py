@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.concurrency import alongside
@@ -13,6 +12,7 @@ from daemon.core.ports.channel import Room
 from daemon.core.ports.services import Clock
 from daemon.core.tempo import alarm_name, healed_in_words, healed_line, sense_of, sentence_of
 from daemon.core.timetable import surely_past
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.queues.awakenings import perceive_inside
@@ -27,8 +27,7 @@ _DEAD_QUEUES = {"inbox": "queue inbox", "outbox": "queue outbox", "jobs": "queue
 _OURS = "!alarm:"
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(Value):
     """A problem that a daemon saw. `posts` are the outbox keys of the messages about it."""
 
     name: str
@@ -37,8 +36,7 @@ class Alarm:
     posts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Addressee:
+class Addressee(Value):
     """A room in which alarms are posted. `person` is set if the room is a DM."""
 
     room: Room

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from daemon.core.initiative import INVITING
 from daemon.core.last_line import FAULTS
@@ -11,6 +10,7 @@ from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports.arrivals import Acceptance, Decision
 from daemon.core.questions import BUTTON
 from daemon.core.sentences import SENTENCES
+from daemon.core.value import Value
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -27,8 +27,7 @@ _TOO_LATE = "too late"
 _AT_ONCE = 100  # closed in one transaction, which has to be short
 
 
-@dataclass(frozen=True, slots=True)
-class NewApproval:
+class NewApproval(Value):
     """A question for permission.
 
     Its `id` never repeats, and its buttons carry nothing else: a forged, late or repeated click changes nothing.
@@ -48,8 +47,7 @@ class NewApproval:
             raise ValueError("a question for permission needs at least one user to ask")
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(Value):
     """A row of `approvals`."""
 
     id: str

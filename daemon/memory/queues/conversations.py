@@ -1,7 +1,8 @@
 """Claims on conversations, with a lease and a fence, and the drafts that users see before a commit."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from daemon.core.fencing import Nonce
 from daemon.core.perception import Audience, ConversationKey

@@ -1,12 +1,14 @@
 """The whole effect of one cycle as a value, which the commit stores in one transaction."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.initiative import QuietHours
 from daemon.core.ports.library import Passage, ReactionReply, ReplyFile
 from daemon.core.ports.services import LLMCall
+from daemon.core.value import Value
 from daemon.memory.knowledge.soul_states import PathStep
 from daemon.memory.knowledge.visits import NO_NOTE, VisitNote
 from daemon.memory.queues.approvals import NewApproval
@@ -17,8 +19,7 @@ from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, 
 from daemon.memory.stream.keeping import CycleThoughts
 
 
-@dataclass(frozen=True, slots=True)
-class AwayNote:
+class AwayNote(Value):
     """A line that informs a user, once, that messages became too old to be answered."""
 
     text: str
@@ -27,8 +28,7 @@ class AwayNote:
     newer_than_ts: str
 
 
-@dataclass(frozen=True, slots=True)
-class CycleEffect:
+class CycleEffect(Value):
     """The whole effect of a cycle: turns, the parts of the reply, states, jobs and model calls.
 
     `answered` rows are settled. `dismissed` maps a row's id to why it gets no reply. `path` is the path through the

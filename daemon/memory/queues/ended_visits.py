@@ -1,11 +1,11 @@
 """The end of silent visits, the jobs that look through them, and the ticks that follow from visits and decisions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import ANSWERED, LASTS_MS, PROPOSED, SURPRISING, TickKind
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Episode
 from daemon.memory.knowledge.records.store import select
@@ -79,8 +79,7 @@ async def note_results(transaction: Transaction, scope: Mapping[str, object], no
         await note_tick(transaction, ConversationKey.parse(conversation), "result", now, about=PROPOSED)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionAnswered:
+class SessionAnswered(Value):
     """The answer of a session in a conversation, about which the soul will think."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:

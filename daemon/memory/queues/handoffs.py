@@ -1,13 +1,15 @@
 """Handing a thread from one soul to another (seed 003), and posts for another conversation."""
 
 import secrets
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import DaemonError
 from daemon.core.perception import Audience, ConversationKey, Perception, Place
 from daemon.core.sentences import Sentence
 from daemon.core.timetable import surely_past
+from daemon.core.value import Value
 from daemon.memory.bound_threads import called_by_people, hand_on, is_hosted, other_apps
 from daemon.memory.database import Transaction
 from daemon.memory.emptied_posts import note_in_conversation
@@ -24,8 +26,7 @@ class HandoffRefused(DaemonError):
     """A thread that may not be handed over. Nothing changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handoff:
+class Handoff(Value):
     """The soul that gets a thread. Both souls announce it to `recipient`, in the thread `reply_to`."""
 
     to: str
@@ -184,8 +185,7 @@ _GIVEN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CrossPost:
+class CrossPost(Value):
     """A post for another conversation, which uses up the permission `approval`."""
 
     approval: str

@@ -1,7 +1,8 @@
 """The inbox: every message is stored once before it is acknowledged, with a reason if it gets no reply."""
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from daemon.core.perception import AudienceKind, Perception, Place
 from daemon.core.ports.arrivals import (

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.initiative import QuietHours, QuietThere, WhySilent
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.tempo import REFLECTING
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.goals_in_force import OWED
@@ -24,8 +26,7 @@ _IN_VAIN: Final = 2
 """The number of unanswered messages in a row after which the soul pauses."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpokeUnasked:
+class SpokeUnasked(Value):
     """The unasked words that are posted with the same commit.
 
     `post` is the first post, `about` are the inbox ids of their ticks. `promised`: they were promised to the person,
@@ -58,8 +59,7 @@ class SpokeUnasked:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NotNow:
+class NotNow(Value):
     """A person's answer that they don't want an unasked message now."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from msgspec import field
 
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.timetable import Recurrence, next_slot, recurrence_of
+from daemon.core.value import Value
 from daemon.core.words import ALIKE, Term, likeness, terms_of, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -41,8 +43,7 @@ DUE_OF: Final = "due_of"
 """The parameter of a due event that holds the id of its intention, if that has a rule or an errand."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewIntention:
+class NewIntention(Value, kw_only=True):
     """An event that the soul perceives at `due_ms`, or from then on at each slot of `every`.
 
     `every` is a crontab in UTC, or a rule (`core.timetable`) on the clocks of `zone`, which follows `behalf` when they
@@ -67,8 +68,7 @@ class NewIntention:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Intention:
+class Intention(Value):
     """A row of `intentions`.
 
     `fired` counts how often it fell due. Its person names it by `number`. `zone` is the time zone of its rule,

@@ -1,7 +1,6 @@
 """Invitations to write unasked: a person gives their own, and an admin those for the threads of a channel."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from daemon.core.errors import LostLease
@@ -16,6 +15,7 @@ from daemon.core.initiative import (
     next_pause,
 )
 from daemon.core.perception import ConversationKey, Place
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.user_models import zone_in
@@ -34,8 +34,7 @@ class AskedBefore(LostLease):
     """A person was asked, or decided, during the cycle. Nothing was written, and a new cycle is due."""
 
 
-@dataclass(frozen=True, slots=True)
-class Invitation:
+class Invitation(Value):
     """A decision about unasked messages to a person or a channel.
 
     Times are ms, UTC, or 0 for none. `asked`: the soul has asked for the invitation.
@@ -165,8 +164,7 @@ async def decide_invitation(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Invited:
+class Invited(Value):
     """A person's decision to be written to unasked, or not."""
 
     invited: bool
@@ -177,8 +175,7 @@ class Invited:
         await decide_invitation(transaction, asker.scope, who, invited=self.invited, how=self.how, by=who, now=now)
 
 
-@dataclass(frozen=True, slots=True)
-class InvitationAskedFor:
+class InvitationAskedFor(Value):
     """The one question to a person, in this very post, for an invitation to write to them unasked."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:

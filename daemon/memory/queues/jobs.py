@@ -1,12 +1,12 @@
 """Jobs that run after a reply: durable, in order, given up for newer turns, dead after a few failures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from daemon.core.errors import LostLease
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.services import LLMCall
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.user_models import LEARNS_OF_PEOPLE
@@ -42,8 +42,7 @@ _BURY = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Value):
     """A claimed job.
 
     `kind` names the subprocess, `turn` is the version of the conversation that enqueued it. `nonce` fences the

@@ -1,13 +1,15 @@
 """Decisions of a person about what is known of them, carried out in the commit of the answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from daemon.core.lineage import model_id
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.arrivals import Deletion
 from daemon.core.timetable import surely_past
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.forget import forget
 from daemon.memory.knowledge.records.kinds import Fact, Trust
@@ -39,8 +41,7 @@ _SURE: Final[Mapping[Trust, float]] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6}  # a p
 _WHY: Final = "its person asked for it"
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Value):
     """The person who decides, by the message `ts` in `conversation`.
 
     `audience` may hear what is said there. Their words up to turn number `upto` count, or all if it is None.
@@ -64,8 +65,7 @@ class MemoryAct(Protocol):
         """Carry it out. Raises StoreError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Value):
     """The facts that were shown, in order. Without the `newest`, waiting learning jobs are hurried."""
 
     facts: tuple[str, ...]
@@ -77,8 +77,7 @@ class Shown:
             await _hurry_learning(transaction, asker.scope, asker.person, now)
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Value):
     """A wrong fact, replaced by the person's own `words` from this message."""
 
     fact: str
@@ -124,8 +123,7 @@ class Corrected:
         await _outdate_guesses(transaction, asker, now)
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Value):
     """A fact to forget, with its twins, its words and the facts it replaced. Their messages teach nothing more."""
 
     fact: str
@@ -144,8 +142,7 @@ class Forgotten:
         await _outdate_guesses(transaction, asker, now)
 
 
-@dataclass(frozen=True, slots=True)
-class LastForgotten:
+class LastForgotten(Value):
     """The person's last message in the conversation to forget, with what was made of it and the reply to it."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
@@ -172,8 +169,7 @@ class LastForgotten:
         await blank_reply(transaction, str(where), ts)
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(Value):
     """A pause of remembering the person, or its end."""
 
     paused: bool
@@ -182,8 +178,7 @@ class Paused:
         await decide(transaction, asker.scope, asker.person, "paused_ms", now if self.paused else None)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedToForget:
+class AskedToForget(Value):
     """The wait for the person to confirm that everything is forgotten, or (False) its end."""
 
     waits: bool = True
@@ -193,16 +188,14 @@ class AskedToForget:
         await decide(transaction, asker.scope, asker.person, "forget_until_ms", until)
 
 
-@dataclass(frozen=True, slots=True)
-class InformedOfMemory:
+class InformedOfMemory(Value):
     """The note that the person was informed that the soul remembers."""
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
         await decide(transaction, asker.scope, asker.person, "informed_ms", now)
 
 
-@dataclass(frozen=True, slots=True)
-class SaidInPrivate:
+class SaidInPrivate(Value):
     """An answer posted in the person's DM, in the thread `reply_to`, and as a file if `file` names one."""
 
     channel: str
@@ -286,8 +279,7 @@ async def _hurry_learning(transaction: Transaction, scope: Mapping[str, str], pe
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BeliefForgotten:
+class BeliefForgotten(Value):
     """A belief to forget, with the thoughts that hold it."""
 
     belief: str

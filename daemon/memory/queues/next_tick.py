@@ -1,10 +1,10 @@
 """The moment of a soul's next thought, in SQL that looks at few rows, and the soul's wish to wake."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from daemon.core.tempo import LATEST_WAKE_S, MOST_FRUITLESS, MOST_WAKES, SOONEST_WAKE_S, SURPRISING
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED
 from daemon.memory.queues.ended_visits import RESULTS
@@ -100,8 +100,7 @@ def when_next(*, owed_alone: bool) -> str:
 _DAY_MS: Final = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class WakeWish:
+class WakeWish(Value):
     """A wish to think again in so many seconds. A conversation keeps the newest one.
 
     `fruitful`: the wishing thought did something else as well. See `daemon.memory.thought_parts.ThoughtPart`.

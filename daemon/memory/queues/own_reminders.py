@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.phrases import Command
 from daemon.core.ports.library import Post
 from daemon.core.spending import Day
 from daemon.core.timetable import recurrence_of
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.links import turn_id
 from daemon.memory.queues.alarms import open_alarms
@@ -32,8 +34,7 @@ OWN_SLOT: Final = "reminder-"
 _OWN: Final = f"behalf = :person AND workspace = :workspace AND {FOR_PEOPLE}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderSet:
+class ReminderSet(Value):
     """A reminder that comes up in another conversation than the one that asked for it."""
 
     new: NewIntention
@@ -57,8 +58,7 @@ class ReminderSet:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderCancelled:
+class ReminderCancelled(Value):
     id: str
 
     async def perform(self, transaction: Transaction, asker: Asker, now: int) -> None:
@@ -75,8 +75,7 @@ class ReminderCancelled:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderMoved:
+class ReminderMoved(Value):
     """A reminder moved by its person to another time, and to another rule if it has one."""
 
     id: str
@@ -100,8 +99,7 @@ class ReminderMoved:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderResumed:
+class ReminderResumed(Value):
     """A paused reminder that its person resumes. It is due at its next time."""
 
     id: str
@@ -122,8 +120,7 @@ class ReminderResumed:
         await moved.perform(transaction, asker, now)
 
 
-@dataclass(frozen=True, slots=True)
-class ReminderPaused:
+class ReminderPaused(Value):
     """A recurring intention that is paused, because it can't come up."""
 
     id: str
@@ -140,8 +137,7 @@ class ReminderPaused:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class DigestPosted:
+class DigestPosted(Value):
     """A posted digest. The next one begins after the ts `to`."""
 
     id: str
@@ -156,8 +152,7 @@ class DigestPosted:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class House:
+class House(Value):
     """An overview for the admin: living daemons, queues, dead rows and model calls."""
 
     daemons: int

@@ -1,14 +1,12 @@
 """A permission that is never used: its decision ended before anything was done."""
 
-from dataclasses import dataclass
-
 from daemon.core.questions import BUTTON
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.queues.memory_acts import Asker
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionLapses:
+class PermissionLapses(Value):
     """A permission whose decision ended in an apology before it was used. `id` is that of the question."""
 
     id: str

@@ -4,9 +4,9 @@ import json
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.queues.claims import SLACK_MS, any_too_long, shorten
@@ -19,8 +19,7 @@ GHOST_MS = 24 * 3600 * 1000
 """Milliseconds of silence after which a row belongs to no living daemon, on any host."""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherDaemon:
+class OtherDaemon(Value):
     """A living daemon on the same memory.db, as its last heartbeat says.
 
     `account` is the platform account whose messages it hears. `souls` are those it hosts, with their channels. Both are

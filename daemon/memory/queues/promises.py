@@ -1,13 +1,15 @@
 """Promises: goals of which a person has read that the soul will come back to them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.initiative import MOST_PROMISED, QuietHours
 from daemon.core.perception import ConversationKey
 from daemon.core.tempo import STALE_AFTER_MS
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.goals_in_force import OWED, PROMISED
 from daemon.memory.knowledge.user_models import zone_in
@@ -22,8 +24,7 @@ class TooManyPromises(LostLease):
     """A conflict with another promise to the person. Nothing was written, and a new cycle is due."""
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Value):
     """The promises of one conversation to one person whose time has come, by the ids of their goals.
 
     `later_ms` is the moment (ms, UTC) for which they have to wait, or 0, and `why` the reason. `early` are promises
@@ -69,8 +70,7 @@ async def promise(transaction: Transaction, conversation: ConversationKey, name:
         raise TooManyPromises("too much is promised to this person by now", hint="nothing to do: it is thought anew")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenPromise:
+class OpenPromise(Value):
     """A promise that a person has read: its goal, empty if the words are gone, and its due time (ms, UTC)."""
 
     id: str
@@ -185,8 +185,7 @@ async def promised_here(
     return [row["goal"] for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class PromisesTold:
+class PromisesTold(Value):
     """A post, by its key, that speaks of what was promised in the same commit."""
 
     post: str
@@ -203,8 +202,7 @@ class PromisesTold:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PromisesKept:
+class PromisesKept(Value):
     """The words posted with the same commit about these goals, or `early`: nothing is owed after it."""
 
     goals: tuple[str, ...]
@@ -223,8 +221,7 @@ class PromisesKept:
         await _end_wordless(transaction, asker)
 
 
-@dataclass(frozen=True, slots=True)
-class PromisesDeclined:
+class PromisesDeclined(Value):
     """A person's refusal to hear of what was promised in this conversation, or in its thread `below`."""
 
     below: str = ""

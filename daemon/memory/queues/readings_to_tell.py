@@ -1,6 +1,5 @@
 """Notes in the outbox that inform a person, once, that an admin looked at their words."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -8,6 +7,7 @@ from daemon.core.initiative import QuietHours, QuietThere
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.ports.channel import Room
 from daemon.core.sentences import SENTENCES
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.emptied_posts import note_in_conversation
 from daemon.memory.queues.claims import open_conversation
@@ -22,8 +22,7 @@ _AT_ONCE: Final = 20
 _KEY: Final = "soul = :soul AND workspace = :workspace AND person = :person"
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(Value):
     """An admin's look at words of `person` (with time zone `zone`), of which the person doesn't know."""
 
     person: str

@@ -1,11 +1,11 @@
 """Facts and journal entries noted by directive, in the commit of the reply that confirms them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from daemon.core.lineage import kept_readers
 from daemon.core.perception import Origin
 from daemon.core.text import visible_line
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import Fact, JournalEntry, Record, Trust
 from daemon.memory.knowledge.records.links import Link, Relation, link, may_rest_on, origin_of, turn_id
@@ -20,8 +20,7 @@ _LOOKED_AT = 12  # newest messages of the person that may hold the quotation
 _SURE: Mapping[Trust, float] = {Trust.OWN: 0.95, Trust.CLAIM: 0.6, Trust.INFERRED: 0.5}
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Value):
     """A fact to remember, with its significance from 1 to 10, tags and tone.
 
     `quote` are the person's words that prove it. It is empty for the soul's own thought, inferred from their message.
@@ -107,8 +106,7 @@ class Remembered:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Journaled:
+class Journaled(Value):
     """An entry of the soul's journal, with its significance from 1 to 10, tags and tone."""
 
     content: str

@@ -1,8 +1,7 @@
 """Titles of threads in DMs: each thread gets one, once, after its first answer."""
 
-from dataclasses import dataclass
-
 from daemon.core.perception import ConversationKey, Modality, Place
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.records import InboxMessage
@@ -11,8 +10,7 @@ from daemon.memory.worker_store import WorkerStore
 _TRIES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class DueTitle:
+class DueTitle(Value):
     """A thread that gets a title. `words` are its person's first message, empty if that is gone."""
 
     id: str

@@ -1,7 +1,6 @@
 """Events of programs: each is stored once, with the inbox row by which its soul perceives it."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
@@ -17,6 +16,7 @@ from daemon.core.sensing import (
     SourceEvent,
     TooManyEvents,
 )
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.claims import open_conversation
 from daemon.memory.queues.internal_events import store_internal_event
@@ -35,8 +35,7 @@ _SHOWN: Final = 5  # events in one prompt
 _SOURCE: Final = "SELECT *, 0 AS events, NULL AS heard_ms FROM event_sources WHERE ended_ms IS NULL"
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(Value):
     """An event as it came: the id that its source gave it, and its words."""
 
     source: EventSource
@@ -154,8 +153,7 @@ async def _have_perceived(transaction: Transaction, event: NewEvent, digest: str
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingsPerceived:
+class ReadingsPerceived(Value):
     """The readings in the prompt of a thought, and how many had gone. `trace` is the id of its cycle."""
 
     sensed: Sensed

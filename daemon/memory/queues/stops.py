@@ -1,13 +1,15 @@
 """Stops of what is under way in a conversation, durable before they are acknowledged."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import BESIDE, Perception
 from daemon.core.phrases import phrase_in
 from daemon.core.ports.arrivals import Acceptance, TypedCommand
 from daemon.core.sentences import SENTENCES
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.emptied_posts import note_in_conversation
 from daemon.memory.knowledge.turns import OF_SOUL
@@ -113,8 +115,7 @@ class Stopped(LostLease):
     """A user's stop of the cycle. Only the words that say so may be committed."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopPlace:
+class StopPlace(Value):
     """The place of a stop: a thread, by its first message, or with `whole` all of a channel, such as a DM.
 
     `own`: only what is done for this author alone.

@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, get_args
 
 from daemon.core.initiative import PROMISED
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.tempo import AGAIN_MS, LONGEST_PAUSE_MS, REFLECTING, Skipped, next_pause
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.goals_in_force import STILL_DUE
@@ -24,8 +24,7 @@ NO_LONGER_IDLE: Final = "no longer idle"
 _AGAIN_AFTER_MS: Final = {"words": 0, "breaker": 60_000}  # where words about it were promised, and are still owed
 
 
-@dataclass(frozen=True, slots=True)
-class CycleEnded:
+class CycleEnded(Value):
     """The end of a cycle for its ticks: the dismissed messages, and the readers of its thought, if any.
 
     `silenced`: words about them were ready but may not be said now.
@@ -36,8 +35,7 @@ class CycleEnded:
     silenced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(Value):
     """The end of one perception of ticks: why it was skipped, or '', and a digest of its thought, or ''.
 
     `too_large`: the thought might take more than the whole budget.

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.perception import BELOW, BESIDE, NO_MESSAGE, Audience, ConversationKey, Modality, Place
 from daemon.core.phrases import READS, Command, phrase_in, typed

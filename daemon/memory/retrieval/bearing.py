@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.core.words import LISTS, SHORTEST_STEM, Segment, Term, likeness, spans_of, terms_of, words_of
 
 MOST_MEMORIES: Final = 3
@@ -21,8 +21,7 @@ _MOST_WORDS: Final = 400  # of one memory
 _SAYS_LITTLE: Final = frozenset(LISTS["small_talk"]["little"].split())
 
 
-@dataclass(frozen=True, slots=True)
-class Bearer:
+class Bearer(Value):
     """A memory that surfaced to a reply: its id, its citation marks, and its words with its quotations."""
 
     id: str
@@ -30,8 +29,7 @@ class Bearer:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Borne:
+class Borne(Value):
     """A sentence and the ids of the memories that support it, the surest first. `cited`: the reply cites them.
 
     `other_marks` are the marks of the sentence that cite no memory.

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -18,6 +17,7 @@ from daemon.core.concurrency import in_background
 from daemon.core.errors import ModelError, ModelRefused, StoreError, StoreFull
 from daemon.core.ports.services import Clock, Emit
 from daemon.core.ports.vectors import Embedder, View
+from daemon.core.value import Value
 from daemon.memory.database import Database
 from daemon.memory.retrieval.chroma_shelves import FOLDERS, ChromaShelves
 from daemon.memory.retrieval.reconcile import difference, stale
@@ -75,8 +75,7 @@ _FED_AT_ONCE: Final = 16  # memories that are embedded before the next look at t
 _SLICE: Final = 500  # ids that are queued or deleted at once
 
 
-@dataclass(frozen=True, slots=True)
-class IndexParts:
+class IndexParts(Value):
     """The dependencies of an owner. `folder` is SOUL_HOME/index, `chroma_from` SOUL_CHROMA_FROM."""
 
     database: Database

@@ -10,6 +10,7 @@ from typing import Final
 
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.library import Passage
+from daemon.core.value import Value
 from daemon.core.windows import NamedDate, dates_in
 from daemon.core.words import LISTS, Term, folded, holds_more, terms_of, words_of
 from daemon.memory.database import Transaction
@@ -68,8 +69,7 @@ _OWN_WORDS: Final = re.compile(
 _ASKS: Final = re.compile("[?？؟]\\s*$")  # noqa: RUF001
 
 
-@dataclass(frozen=True, slots=True)
-class Sought:
+class Sought(Value):
     """A text to search memory by. `words` are all its words in the form of comparison.
 
     `small_talk`: the text holds nothing to look for, such as thanks, in any language.
@@ -203,8 +203,7 @@ class Floor(Enum):
     """All hits, for measurements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Value):
     """The choice of each lane's hits: the level of relevance, and the most hits."""
 
     floor: Floor

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec import field
+from msgspec.structs import replace
+
 from daemon.core.perception import ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.core.words import Segment, segments_of, sources_in
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -29,16 +32,14 @@ _SPOKE: Final = """
 _DERIVING: Final = ", ".join(f"'{one}'" for one in DERIVING)
 
 
-@dataclass(frozen=True, slots=True)
-class Ear:
+class Ear(Value):
     """Readers, and the conversation where they would read the answer."""
 
     where: ConversationKey
     readers: Readers
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Value):
     """A message that proves a memory: the quoted words, the speaker, and the time (ms).
 
     `ts` is its id on the platform, or ''.
@@ -52,8 +53,7 @@ class Proof:
     ts: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Value):
     """A memory that supports a sentence. `text` is its line, or the source of a passage of a document.
 
     `judged` counts the feedback on replies to which it surfaced, as far as these readers read them.
@@ -66,8 +66,7 @@ class Reason:
     judged: Judged = NOT_JUDGED
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Value):
     """A sentence and its support. `hidden`: these readers may not hear a memory of it. `gone`: one was deleted.
 
     `sources` are sources that the reply lists and that are no memories, such as the answer of a tool.
@@ -80,8 +79,7 @@ class Explained:
     gone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WhySaid:
+class WhySaid(Value):
     """A reply with its id, its platform id and its sentences, and the number of its memories that are gone."""
 
     id: str
@@ -91,8 +89,7 @@ class WhySaid:
     gone: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Value):
     """The memories that surfaced to a reply by id, with marks, proofs, folders of documents, and names of speakers."""
 
     hits: Mapping[str, Hit]

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.memory.database import Database
 from daemon.memory.retrieval.sources import Embeddable, ids_after, read_some
 from daemon.memory.retrieval.vector_file import VectorFile, digest_of
@@ -13,8 +13,7 @@ from daemon.memory.retrieval.vector_file import VectorFile, digest_of
 _SLICE: Final = 200  # memories that are read at once
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Value):
     """The number of memories to embed, the ids with missing or outdated vectors, and the ids of deleted memories."""
 
     wanted: int

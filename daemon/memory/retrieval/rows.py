@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.ranking import TurnPlace
@@ -33,8 +34,7 @@ _WEIGHT: Final = f"""
 """  # noqa: S608 - a constant
 
 
-@dataclass(frozen=True, slots=True)
-class HitEvidence:
+class HitEvidence(Value):
     """A turn or record by its id, and the words of it that prove a memory."""
 
     id: str
@@ -300,8 +300,7 @@ _A_VOICE: Final = 0.05
 _MOST_VOICES: Final = 2  # limits the effect on a score to a tenth
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Value):
     """The number of people who praised replies to which a memory surfaced, and of people who explained a fault."""
 
     good: int = 0

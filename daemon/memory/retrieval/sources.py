@@ -3,12 +3,12 @@
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports.vectors import View
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.library import codes_of_passage
@@ -99,8 +99,7 @@ _BEFORE_LETTERS: Final = 450  # characters of the turn before, to leave room for
 _SAME_TALK_MS: Final = 4 * 3_600_000  # the longest gap between a turn and the one before it
 
 
-@dataclass(frozen=True, slots=True)
-class Embeddable:
+class Embeddable(Value):
     """A memory to embed: its partitions, and its text by view."""
 
     id: str

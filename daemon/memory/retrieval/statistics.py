@@ -1,9 +1,9 @@
 """Figures about the vector index and its owner, for commands, which never open Chroma."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.records.kinds import RecordKind
 from daemon.memory.retrieval.keeper import owner_of
@@ -12,8 +12,7 @@ from daemon.memory.retrieval.vector_file import VectorFile, VectorsDamaged
 from daemon.memory.retrieval.vectors import FILE
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Value):
     """The counts of memories by kind, of memories with and without vectors, and of queued changes.
 
     `kind` is `exact`, `chroma` (if large shelves are in Chroma) or `none`. `owner` is the pid of the daemon that keeps

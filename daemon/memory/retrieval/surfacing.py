@@ -4,7 +4,7 @@ import asyncio
 import datetime as dt
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from typing import Final
@@ -15,6 +15,7 @@ from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports.library import Passage
 from daemon.core.ports.services import Clock
 from daemon.core.text import shortened, visible_line
+from daemon.core.value import Value
 from daemon.core.windows import window
 from daemon.core.words import terms_of, words_of
 from daemon.memory.database import Database, Transaction
@@ -57,8 +58,7 @@ Found = tuple[SearchLane, Meant]
 _Key = tuple[str, ConversationKey, frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Value):
     found: Found
     until: float
 
@@ -131,8 +131,7 @@ _SPARE: Final = 4  # factor of hits per lane, to allow for duplicates
 _ABOUT: Final = 12  # records about the people who are named
 
 
-@dataclass(frozen=True, slots=True)
-class AlreadyShown:
+class AlreadyShown(Value):
     """The memories that the prompt shows anyway: turns from a seq on, other texts, and records by id."""
 
     turns_from: int | None = None
@@ -140,8 +139,10 @@ class AlreadyShown:
     ids: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Surfaced:
+NOTHING_SHOWN: Final = AlreadyShown()
+
+
+class Surfaced(Value):
     """The memories that surfaced, best first. `vectors` is the kind of vector search: exact, chroma or none."""
 
     hits: tuple[Hit, ...]
@@ -189,7 +190,7 @@ class Surfacing:
         readers: Readers,
         lanes: Sequence[str],
         limit: int,
-        shown: AlreadyShown = AlreadyShown(),
+        shown: AlreadyShown = NOTHING_SHOWN,
         *,
         floor: Floor = Floor.SURFACING,
         again: bool = False,

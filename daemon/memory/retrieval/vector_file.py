@@ -3,13 +3,13 @@
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
 from daemon.core.ports.vectors import View
+from daemon.core.value import Value
 from daemon.memory.database import sqlite
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.retrieval.sources import Embeddable
@@ -62,8 +62,7 @@ class VectorsRemoved(VectorsDamaged):
     """vectors.db was removed or replaced. The present file may be another daemon's."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Shelf:
+class Shelf(Value, order=True):
     """The vectors of one partition and view. `str()` names the shelf, also in Chroma."""
 
     partition: str
@@ -73,8 +72,7 @@ class Shelf:
         return f"{self.view}-{self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVector:
+class StoredVector(Value):
     """A vector with its number and the id of its memory. `raw` is float16."""
 
     number: int
@@ -82,8 +80,7 @@ class StoredVector:
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Value):
     """A memory with the vectors to store, by view."""
 
     source: Embeddable

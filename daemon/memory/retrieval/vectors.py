@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from daemon.core.ports.services import Emit
 from daemon.core.ports.vectors import Near, NearQuery, View
+from daemon.core.value import Value
 from daemon.memory.retrieval.chroma import Chroma, ChromaFailed
 from daemon.memory.retrieval.shelves import BUDGET, Search, Shelves, unpacked
 from daemon.memory.retrieval.vector_file import Shelf, VectorFile, VectorsDamaged
@@ -161,8 +161,7 @@ class Vectors:
         self._file = self._shelves = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+class _Sample(Value):
     """A sample of a shelf's vectors, drawn when the highest number there was `last`."""
 
     size: int

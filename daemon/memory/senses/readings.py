@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.authority import Function, Level
@@ -13,6 +12,7 @@ from daemon.core.perception import ConversationKey
 from daemon.core.sensing import HouseSense, ProgramSense
 from daemon.core.tempo import pause_of_reading
 from daemon.core.timetable import minute_in
+from daemon.core.value import Value
 from daemon.core.words import keys_of_words, shares_words, words_heard
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -24,8 +24,7 @@ _GOALS_LOOKED_AT: Final = 50  # open goals of a conversation, those that were to
 _THOUGHTS_LOOKED_AT: Final = 8  # about the same reading; by then the pause is as long as it gets
 
 
-@dataclass(frozen=True, slots=True)
-class Concern:
+class Concern(Value):
     """An open goal, or '' for the focus of the last thought. `changed_ms` is its last change."""
 
     goal: str = ""
@@ -102,8 +101,7 @@ MOST_WAITING: Final = 100
 """The most readings that wait in one conversation. Beyond it the oldest go."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewReading:
+class NewReading(Value):
     """A reading of a sense such as `ci` or `daemon`. Its words are data.
 
     `concerns` is the goal of which it tells, such as `G1`, or '' if its words decide that.
@@ -245,8 +243,7 @@ def _of(ts: str) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Value):
     """A reading that no thought has perceived. `n` counts it, and `at_ms` is the last time."""
 
     seq: int
@@ -256,8 +253,7 @@ class Reading:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sensed:
+class Sensed(Value):
     """The readings that wait in a conversation, newest first, and how many went since the last thought there."""
 
     readings: tuple[Reading, ...] = ()

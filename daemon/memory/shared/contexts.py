@@ -6,7 +6,6 @@ said in a DM reaches other readers.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.contexts import (
@@ -24,6 +23,7 @@ from daemon.core.contexts import (
 from daemon.core.lineage import context_id
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.text import plain_lines
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.queues.memory_acts import Asker
@@ -202,8 +202,7 @@ def _state(row: sqlite3.Row) -> ContextState:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SharedChange:
+class SharedChange(Value):
     """A change of the context `key` by a cycle.
 
     A change that is refused is passed to `dropped`, and `changed` is called after changed data. The soul writes with

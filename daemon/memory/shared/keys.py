@@ -4,12 +4,12 @@ import hashlib
 import hmac
 import re
 import secrets
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.pairing import KeyRights
 from daemon.core.sessions import Visibility
+from daemon.core.value import Value
 from daemon.memory.audit import AuditedChanges, one_write, record_act
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -21,8 +21,7 @@ _PERSON: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
 _NONE: Final = hashlib.sha256(b"").hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKey:
+class StoredKey(Value):
     """A stored key. `person` is empty for the admin's. `seen_ms` is the time of its last session.
 
     `remember`: what its sessions ask to keep is kept, and what is said in them. `direct`: its sessions know the
@@ -164,8 +163,7 @@ def _stored(row: sqlite3.Row) -> StoredKey:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OwnKey:
+class OwnKey(Value):
     """A valid key. `number` is never used again for the person. `machine` is its own name, or ''."""
 
     number: int
@@ -191,8 +189,7 @@ async def own_keys(transaction: Transaction, person: str) -> tuple[OwnKey, ...]:
     return tuple(OwnKey(row["number"], row["id"], row["machine"], row["created_ms"], row["seen_ms"]) for row in rows)
 
 
-@dataclass(frozen=True, slots=True)
-class KeysEnded:
+class KeysEnded(Value):
     """The revocation of a person's own keys. `all_` also ends codes whose key a machine has not fetched."""
 
     ids: tuple[str, ...]

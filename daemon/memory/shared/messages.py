@@ -5,7 +5,6 @@ conversation never enter another. A trigger updates the note with the row's stat
 """
 
 import secrets
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.contexts import ADMIN, SOULS
@@ -21,6 +20,7 @@ from daemon.core.notes import (
 )
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Place
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.memory.bound_threads import called_by_people, holder_of, other_apps
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -35,8 +35,7 @@ _HOUR_MS: Final = 60 * _MINUTE_MS
 _DAY_MS: Final = 24 * _HOUR_MS
 
 
-@dataclass(frozen=True, slots=True)
-class NewNote:
+class NewNote(Value):
     """A note to store. `answered` is the note that it answers, which determines its conversation."""
 
     sender: str
@@ -263,8 +262,7 @@ def read_note(row: sqlite3.Row) -> SharedMessage:
     return read_row(SharedMessage, row, kind=NoteKind, audience=Audience.parse, state=NoteState, bound=bool)
 
 
-@dataclass(frozen=True, slots=True)
-class SentNote:
+class SentNote(Value):
     """A note that the soul sends with its conversation's audience. `refused` is the reason why it may not be sent."""
 
     addressee: str
@@ -289,8 +287,7 @@ class SentNote:
         await store_note(transaction, note, self.budget, now, self.refused)
 
 
-@dataclass(frozen=True, slots=True)
-class SaidToSoul:
+class SaidToSoul(Value):
     """A soul's words to the soul that it hears: an answer to the note `heard`, or a new note after an answer."""
 
     heard: str

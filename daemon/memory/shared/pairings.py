@@ -8,7 +8,6 @@ import hmac
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -30,6 +29,7 @@ from daemon.core.pairing import (
 )
 from daemon.core.ports.services import Clock
 from daemon.core.sessions import Visibility
+from daemon.core.value import Value
 from daemon.memory.audit import record_act
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -42,8 +42,7 @@ _MOST_REMEMBERED: Final = 200  # askers of codes; about twenty minutes' worth
 _MINUTE_MS: Final = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(Value):
     """A row of `pairings`, as far as it is asked for."""
 
     id: str
@@ -66,8 +65,7 @@ class Typed(StrEnum):
     TOO_MANY = "too many"  # the person typed too many wrong codes
 
 
-@dataclass(frozen=True, slots=True)
-class WeighedCode:
+class WeighedCode(Value):
     """A typed code's result, and its pairing if any."""
 
     typed: Typed
@@ -278,8 +276,7 @@ def _pairing(row: sqlite3.Row) -> Pairing:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CodeTyped:
+class CodeTyped(Value):
     """A code typed by a person, and its earlier result. `approval` asks them about the machine, '' if others read."""
 
     code: str
@@ -309,8 +306,7 @@ class CodeTyped:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class MachineDecided:
+class MachineDecided(Value):
     """A person's decision about the machine of a `pairing`: its key's rights, or None."""
 
     approval: str

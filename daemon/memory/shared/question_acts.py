@@ -3,7 +3,6 @@
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.notes import MARK, NoteKind, NoteState
@@ -11,6 +10,7 @@ from daemon.core.perception import Audience, ConversationKey, Modality, Place
 from daemon.core.questions import BUTTON, NEWS_PARAM, BoundThread, News
 from daemon.core.sessions import CodeSession, Visibility
 from daemon.core.timetable import surely_past
+from daemon.core.value import Value
 from daemon.memory.bound_threads import BindingRefused, bind, bound_thread, end_binding, holder_of
 from daemon.memory.database import Transaction
 from daemon.memory.queues.approvals import NewApproval, store_approval
@@ -26,8 +26,7 @@ TOOL = "session"
 """The tool of an approval that lets a question through to a session."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedOwner:
+class AskedOwner(Value):
     """The question in a session owner's DM, in `parts`. The buttons are below the last."""
 
     person: str
@@ -63,8 +62,7 @@ class AskedOwner:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class PutToSession:
+class PutToSession(Value):
     """A question or task for a session. `asks` asks its owner first, unless the owner wrote it.
 
     `called` is the session's name and `owner` its person when the soul's words were made. If one of them changed, or
@@ -130,8 +128,7 @@ class PutToSession:
         return own or (bound.everybody and not session.unwatched)
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Value):
     """A session owner's decision about a question, or the end of its time. People get the news either way."""
 
     approval: str
@@ -178,8 +175,7 @@ EVERYBODY_PARAM: Final = "everybody"
 """The param of a binding event that lets all users speak to the session."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Value):
     """The binding of the thread to a session. `called` and `owner` are as in `PutToSession`."""
 
     session: str
@@ -199,8 +195,7 @@ class Bound:
             raise ReadersChanged(refused.message, hint="nothing to do: the reply is begun anew") from refused
 
 
-@dataclass(frozen=True, slots=True)
-class Unbound:
+class Unbound(Value):
     """The end of the thread's binding to this session."""
 
     bound: BoundThread
@@ -209,8 +204,7 @@ class Unbound:
         await end_binding(transaction, self.bound, "", now, to=asker.person)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedToBind:
+class AskedToBind(Value):
     """The question to a session's owner about binding the thread to it."""
 
     session: str
@@ -228,8 +222,7 @@ class AskedToBind:
         await self.asks.ask(transaction, asker.conversation, f"{BINDS}{secrets.token_hex(6)}", what, now)
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedToBind:
+class DecidedToBind(Value):
     """The owner's decision about a binding. If allowed, an inbox event in the thread binds it."""
 
     approval: str

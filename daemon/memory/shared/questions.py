@@ -6,7 +6,6 @@ event in the asker's conversation, stored with its change.
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.notes import FROM_PARAM, MARK, NOTE_PARAM, NoteKind, NoteState, SharedMessage
@@ -24,6 +23,7 @@ from daemon.core.questions import (
     News,
 )
 from daemon.core.sessions import CodeSession, HookEvent
+from daemon.core.value import Value
 from daemon.memory.bound_threads import holder_of
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.internal_events import store_internal_event
@@ -35,8 +35,7 @@ _OPEN: Final = f"{_ASKED} AND state IN ('held', 'waiting', 'delivered')"
 _READABLE: Final = f"{_ASKED} AND state IN ('waiting', 'delivered')"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
+class OpenQuestion(Value):
     """An open question, and the news that people got about it."""
 
     note: SharedMessage

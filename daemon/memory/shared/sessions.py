@@ -1,9 +1,9 @@
 """SQL for sessions: an event is taken once, in one transaction with its effects on other sessions."""
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.lineage import session_id
@@ -22,6 +22,7 @@ from daemon.core.sessions import (
     after,
     is_older,
 )
+from daemon.core.value import Value
 from daemon.memory.bound_threads import drop_unwatched, follow_session
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
@@ -29,7 +30,7 @@ from daemon.memory.shared.questions import at_the_edge_of_a_turn, follow, open_b
 from daemon.memory.shared.session_words import is_to_be_heard, keep_said
 from daemon.memory.stream.emptying import empty_thoughts_on
 
-_FIELDS: Final = tuple(field.name for field in dataclasses.fields(CodeSession))
+_FIELDS: Final = CodeSession.__struct_fields__
 _STORED_AGAIN: Final = "ON CONFLICT (id) DO UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in _FIELDS if name != "id"
 )
@@ -42,8 +43,7 @@ MOST_LISTED: Final = 500
 _READS_THE_ANSWER: Final = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Value):
     """The result of an event: its session or None, and the siblings to name to it now.
 
     `new` is False for a repeated event, which changed nothing. `note` is a question for the session. `full`: the

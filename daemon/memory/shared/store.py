@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Final
+
+from msgspec.structs import asdict
 
 from daemon.core.contexts import SOULS, ContextState, ContextVersion, JSONObject, Writer, as_stored, checked_key
 from daemon.core.perception import Audience, AudienceKind

@@ -3,7 +3,6 @@
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -12,6 +11,7 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports.services import Clock
 from daemon.core.questions import MOST_SAID_HOURLY, BoundThread, News
 from daemon.core.sessions import CodeSession, KeyOwner, Lost, SessionState
+from daemon.core.value import Value
 from daemon.memory.bound_threads import bound_by_session, bound_to, end_binding, say_of_binding
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import read_row
@@ -31,8 +31,7 @@ class SaidInThread(StrEnum):
     OVER = "over"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedThread:
+class WatchedThread(Value):
     """A bound thread with its current session. `key_ended`: the session's key was revoked."""
 
     bound: BoundThread

@@ -2,11 +2,11 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from daemon.core.spending import Day
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import read_row
 
@@ -24,8 +24,7 @@ _SUMS: Final = """
 _NAME_OF: Final = "SELECT name FROM user_models m WHERE m.person = {} AND name <> '' ORDER BY seen_ms DESC LIMIT 1"
 
 
-@dataclass(frozen=True, slots=True)
-class CostSum:
+class CostSum(Value):
     """The sum of some calls. `unpriced` of them count with their highest possible cost.
 
     `key` is a date, a model, a step, or the id of a room or person, empty if the call had none. `name` is that of a
@@ -80,8 +79,7 @@ def _name(by: str) -> str:
 DAY_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class DayOfUse:
+class DayOfUse(Value):
     """A day of use. `wait_s` is the mean from a message to its sent answer, 0 without an answer."""
 
     day: str

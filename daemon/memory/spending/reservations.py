@@ -1,13 +1,17 @@
 """Reservations of what a call can cost at most, each settled later to the real cost, for all daemons."""
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import asdict, replace
 
 from daemon.core.initiative import DAY_MS
 from daemon.core.ports.services import LLMCall
 from daemon.core.spending import NANO, PaidBy, Payer, TickBudget, nano_of_cap
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.goals_in_force import OWED
 from daemon.memory.knowledge.model_habits import store_habits
@@ -40,8 +44,7 @@ LOST: Final = "lost"
 """The outcome of a call whose daemon died before it was settled. It counts with its highest possible cost."""
 
 
-@dataclass(frozen=True, slots=True)
-class WantedCall:
+class WantedCall(Value):
     """A call to pay for: its id, payer and day, its highest cost in nano-dollars, and the caps on it.
 
     `limits` are nano-dollars for the day, by the payer of the cap. A `tick` call also keeps to that budget, with at
@@ -65,8 +68,7 @@ class BudgetReached:
     """A refusal: the budget of unasked thoughts doesn't suffice for a call."""
 
 
-@dataclass(frozen=True, slots=True)
-class CapReached:
+class CapReached(Value):
     """A cap under which a call doesn't fit. `may_fit`: it may once calls under way are settled."""
 
     paid_by: PaidBy
@@ -186,13 +188,14 @@ async def _settle(transaction: Transaction, settled: Settlements) -> None:
         )
         if row is not None:  # else it was settled before, perhaps as lost; the person may be forgotten since
             payer = replace(call.payer, person=row["person"])
-            await store_call(transaction, replace(call, payer=payer, day=row["day"]), tick=bool(row["tick"]))
+            await store_call(
+                transaction, dataclasses.replace(call, payer=payer, day=row["day"]), tick=bool(row["tick"])
+            )
     for unused in settled.unused:
         await transaction.run("DELETE FROM reservations WHERE id = :id", id=unused)
 
 
-@dataclass(frozen=True, slots=True)
-class TickUse:
+class TickUse(Value):
     """The use by unasked thoughts, including reservations under way: tokens and nano-dollars."""
 
     tokens_hour: int
@@ -266,8 +269,7 @@ def limits_for(payer: Payer, limits: Mapping[PaidBy, int]) -> dict[PaidBy, int]:
     return {paid_by: limit for paid_by, limit in limits.items() if payer.id_of(paid_by)}
 
 
-@dataclass(frozen=True, slots=True)
-class SpentToday:
+class SpentToday(Value):
     """The US dollars of one soul for one day of the caps: settled, and reserved for calls under way."""
 
     usd: float

@@ -1,12 +1,12 @@
 """The level of each function of a soul's mind, its history, and the proposals that an admin decides."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.authority import FUNCTION_OF, Authority, Function, Level
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.timetable import MINUTE_MS
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import Row, as_json, conversation_columns, object_or_nothing
@@ -167,8 +167,7 @@ async def unfit_until(transaction: Transaction, soul: str, workspace: str, now: 
     return int(last["at_ms"]) + _IN_WORDS_MS if counted is not None and counted["n"] >= _MOST_DEGRADED else 0
 
 
-@dataclass(frozen=True, slots=True)
-class UnfitSoul:
+class UnfitSoul(Value):
     """A soul that answers in words until a time (ms, UTC), since too many answers could not be read as thoughts."""
 
     soul: str
@@ -204,8 +203,7 @@ MOST_PERCEIVED: Final = 8
 _ITS_PROPOSAL: Final = "tool GLOB 'mind.*'"
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Value):
     """A decision on a proposal that its soul has not perceived yet. `value` is JSON, empty if its words are gone."""
 
     id: str

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
+import msgspec
+
 from daemon.core.authority import FUNCTION_OF, WORKSPACE_FIELDS, Authority, Function, Level
 from daemon.core.lineage import kept_readers
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.services import LLMCall
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.id_series import next_id, series_of_day
 from daemon.memory.records import as_json, conversation_columns, object_or_nothing
@@ -23,8 +26,7 @@ UNBOUND: Final = Authority(dict.fromkeys(Function, Level.CHECKED))
 """The authority of a thought from which nothing was held back."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewThought:
+class NewThought(Value):
     """A thought: its occasion, its mental process, its input and its output.
 
     `input` is a CognitiveInput in JSON, empty if another step than `think` made the thought. `output` is a
@@ -41,7 +43,7 @@ class NewThought:
     degraded: bool = False
     spoke: bool = False
     surprise: float | None = None
-    did: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    did: Mapping[str, int] = msgspec.field(default_factory=lambda: MappingProxyType({}))
     refused: tuple[tuple[str, str], ...] = ()
     saw_thoughts: tuple[str, ...] = ()
     parts: tuple[ThoughtPart, ...] = ()
@@ -155,8 +157,7 @@ _PREFIX: Final = "TH"
 _BY_CHANGES: Final = ("MS_", "BY_", "UM_", "SC_", "RW_", "SQ_", "CH_", "SE_", "LF_", "GL_")  # ids of `core/lineage.py`
 
 
-@dataclass(frozen=True, slots=True)
-class CycleThoughts:
+class CycleThoughts(Value):
     """The thoughts of one cycle, oldest first, and their readers.
 
     The cycle saw the turns of its conversation up to number `saw_to`, and the ids `saw` (`core/lineage.py`). `read_at`
@@ -171,8 +172,7 @@ class CycleThoughts:
     passing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtPlace:
+class ThoughtPlace(Value):
     """The conversation and audience of a cycle's thoughts, the person it answers (platform id), and its model calls."""
 
     conversation: ConversationKey
@@ -182,8 +182,7 @@ class ThoughtPlace:
     calls: Sequence[LLMCall] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Cost:
+class _Cost(Value):
     """The sums of a thought's model calls. A call of unknown price adds no cost."""
 
     calls: int

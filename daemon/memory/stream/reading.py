@@ -1,13 +1,15 @@
 """Reads of the stream of thought: a soul's last thoughts in and around a conversation, and lists of thoughts."""
 
 import json
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.authority import AS_AT_FIRST, Authority
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports.services import Clock
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.records import Row, object_or_nothing, pairs_or_none
@@ -20,8 +22,7 @@ _LOOKED_AT: Final = 20  # newest thoughts of an audience
 _SHORT: Final = "seq, conversation, audience, readers, passing, emptied"
 
 
-@dataclass(frozen=True, slots=True)
-class KeptThought:
+class KeptThought(Value):
     """A committed thought.
 
     `input` and `output` are JSON. `input` is empty if another step than `think` made the thought. `refused` are the
@@ -40,8 +41,7 @@ class KeptThought:
     refused: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LastThoughts:
+class LastThoughts(Value):
     """The conversation's last thought (`previous`), and other `recent` ones, oldest first.
 
     `authority` is what the functions of the mind may do. `settled` are the decisions on proposals made here. `unfit`:

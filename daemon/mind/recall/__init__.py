@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import field
 from pydantic import ValidationError
 
 from daemon.core.expectations import Outcome
@@ -18,6 +18,7 @@ from daemon.core.sessions import CodeSession
 from daemon.core.tempo import SURPRISING, dated
 from daemon.core.text import shortened
 from daemon.core.timeframes import time_in
+from daemon.core.value import Value
 from daemon.core.words import keys_of_words, shares_words, words_heard
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.expectations.expected import Expected, ScoredPrediction
@@ -284,8 +285,7 @@ _UNANSWERED = "(You could not answer this: something failed. They were told so.)
 _TAKEN_BACK = "(What you said here was taken back; it counts as not said.)"
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledFacts:
+class RecalledFacts(Value):
     """The facts that may be known before a conversation's `readers`: user models by platform id, and the soul's state.
 
     `thread` are messages from before the soul was asked into the thread. `aside` is what users said to each other

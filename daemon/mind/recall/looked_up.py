@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from daemon.core.fencing import NAME_CAP
@@ -11,6 +10,7 @@ from daemon.core.ports.library import Passage
 from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.tempo import dated
 from daemon.core.text import shortened
+from daemon.core.value import Value
 from daemon.core.windows import window_of_tokens
 from daemon.core.words import Term, terms_of, words_of
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
@@ -113,8 +113,7 @@ CAUSAL: Final = frozenset({"causes", "caused_by", "because", "leads_to", "preven
 """The attributes of an entity that are causal beliefs."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldSelf:
+class HeldSelf(Value):
     """The soul's view of itself, from the readers' own words before the workspace's. Old entries are dated."""
 
     current_state: str = ""
@@ -123,8 +122,7 @@ class HeldSelf:
     uncertainties: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HeldWorld:
+class HeldWorld(Value):
     """The soul's view of its world: attributes by entity, the newest first, its surroundings, and its beliefs."""
 
     entities: Mapping[str, Mapping[str, str]]

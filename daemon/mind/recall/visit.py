@@ -1,15 +1,14 @@
 """Visits: exchanges ended by the visit timeout, which decide whether a user is greeted or welcomed back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from daemon.core.value import Value
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import VisitState
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Value):
     """The visit that a perception belongs to. A configurable silence ends a visit.
 
     `number` counts this user's visits here from one, `exchanges` the replies already given in this visit. `silence` is

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel, field_validator
 
 from daemon.core.ports.services import Effort
 from daemon.core.step import Step
 from daemon.core.text import one_line
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, thought
 from daemon.mind.prompts import prompt
 from daemon.mind.structured import structured_step
@@ -23,16 +23,14 @@ NAME_CAP, INPUT_CAP, REASONING_CAP = 80, 2_000, 600
 """The most characters kept of a name, an input and the reasoning in a choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenAction:
+class ChosenAction(Value):
     """An action to carry out. `name` is an action's own name, or the model's text if no action has that name."""
 
     name: str
     input: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Value):
     """The chosen `actions` in order, and `done` if the goal is reached after them.
 
     `left_out` counts the actions beyond the most that one choice may hold. `reasoning` is private.

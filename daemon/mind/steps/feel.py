@@ -2,13 +2,13 @@
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step, share_in
+from daemon.core.value import Value
 from daemon.memory.knowledge.records.kinds import Qualia
 from daemon.mind.prompts import prompt
 from daemon.mind.structured import JSONAnswer, clean_line, structured_step, within
@@ -22,8 +22,7 @@ WORD_CAP = 60
 _COLOR = re.compile("#[0-9a-f]{6}")
 
 
-@dataclass(frozen=True, slots=True)
-class Feeling:
+class Feeling(Value):
     """One of the soul's emotional states, and on one line each the topic, the task and the question.
 
     `qualia` describe how the state feels, None where the model did not say.

@@ -1,18 +1,17 @@
 """The step for a private thought, which stays in working memory and is never said (seed 000, creativity 0.7)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from daemon.core.errors import MalformedReply
 from daemon.core.step import AnswerForm, Step
+from daemon.core.value import Value
 from daemon.core.working_memory import thought
 from daemon.mind.prompts import prompt
 from daemon.mind.spoken_text import SpokenText
 from daemon.mind.steps.respond import NOTHING, listed_wishes, wish_word
 
 
-@dataclass(frozen=True, slots=True)
-class LedThought:
+class LedThought(Value):
     """A thought, and the word for what the message calls for, None where the model forgot it."""
 
     text: str

@@ -1,15 +1,16 @@
 """The step that looks at pictures from users: their content, their text, and how they feel (one call for all)."""
 
 import json
-from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import storable
+from daemon.core.value import Value
 from daemon.mind.prompts import prompt
 from daemon.mind.structured import JSONAnswer, structured_step, within
 
@@ -18,8 +19,7 @@ VISIBLE_CAP: Final = 2_000
 _Word = Annotated[str, within(60)]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Value):
     """The description of one picture. `intensity` is between 0 and 1."""
 
     description: str

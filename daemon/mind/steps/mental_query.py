@@ -1,11 +1,12 @@
 """The step that decides whether a statement is true: a near-deterministic gate (seed 000, creativity 0.2)."""
 
-from dataclasses import dataclass, replace
 from typing import Annotated
 
+from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator
 
 from daemon.core.step import EpistemicMode, Heard, Stated, Step, heard_in, stated_in
+from daemon.core.value import Value
 from daemon.core.working_memory import thought
 from daemon.mind.prompts import prompt
 from daemon.mind.structured import JSONAnswer, structured_step
@@ -36,8 +37,7 @@ class _Exchange(BaseModel):
     confidence: _Text = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Value):
     """The verdict on the statement, how the newest message was heard, and how the reply to it was stated."""
 
     holds: bool

@@ -1,6 +1,6 @@
 """The step that composes a poem in a register, with images from one domain (seed 000, creativity 0.9)."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.step import Step
 from daemon.mind.prompts import prompt

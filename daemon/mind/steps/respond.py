@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
@@ -19,6 +20,7 @@ from daemon.core.step import (
     heard_in,
     stated_in,
 )
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.prompts import prompt
 from daemon.mind.steps.external_dialog import external_dialog, read_spoken, spoken_text
@@ -37,8 +39,7 @@ _WORD = re.compile(r"[a-z_]{1,40}")
 _AROUND = " \t\r\n.,:;!\"'`*"
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Value):
     """The parts of a tagged answer. `user_model` and `soul_state` are None when the model did not answer the check.
 
     `calls_for` is the word that the answer begins with, None for none. If it `leads` elsewhere, the other parts are

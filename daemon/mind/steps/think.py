@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports.services import REPLY_MARK, Effort, ModelRole
 from daemon.core.step import PLAINLY_STATED, AnswerForm, Stated, Step
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.prompts import prompt
 from daemon.mind.reply import words_aloud
@@ -42,8 +44,7 @@ LONGEST_ANSWER: Final = 6_144
 """The most tokens of a thought with a reply: what `respond` allows, and a thought around it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Considered:
+class Considered(Value):
     """A thought that was read, with its reply as it may be said.
 
     A thought that `leads` elsewhere only has `calls_for`. A reply that is `cut` met the output limit. A thought

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel, field_validator
 
@@ -11,6 +10,7 @@ from daemon.core.errors import MalformedReply
 from daemon.core.ports.library import Tool
 from daemon.core.ports.services import Effort
 from daemon.core.step import Step
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory, thought
 from daemon.mind.prompts import prompt
 from daemon.mind.structured import structured_step
@@ -46,8 +46,7 @@ class _Call(BaseModel):
             raise ValueError("it is nested too deep") from error
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Value):
     tool: Tool
     arguments: Mapping[str, object]
 

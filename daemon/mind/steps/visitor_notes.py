@@ -1,14 +1,15 @@
 """The step that revises the notes about a user by proven changes only (seed 000, creativity 0.5)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import field
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.fencing import clean_name
 from daemon.core.step import Step
 from daemon.core.text import shortened, visible_line
+from daemon.core.value import Value
 from daemon.core.working_memory import Memory, WorkingMemory, thought
 from daemon.mind.prompts import prompt
 from daemon.mind.quotation import SaidAs
@@ -67,8 +68,7 @@ class _WholeChange(_Change, _Inner):
     pass  # pydantic puts the fields of the last base first: thought and whispers come before the changes
 
 
-@dataclass(frozen=True, slots=True)
-class NewLine:
+class NewLine(Value):
     """A line that the model proposes, with the words that should prove it. Nothing of it is checked yet."""
 
     text: str
@@ -80,8 +80,7 @@ class NewLine:
     said_as: SaidAs | None = SaidAs.STATEMENT
 
 
-@dataclass(frozen=True, slots=True)
-class NotesChange:
+class NotesChange(Value):
     """Proposed changes to numbered notes, the first being 1, all empty when nothing was learned.
 
     `retire` maps the number of a line to the quotation that ends it. `thought` and `whispers` are empty unless they

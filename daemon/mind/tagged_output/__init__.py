@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from msgspec import field
+
 from daemon.core.text import OPENERS
+from daemon.core.value import Value
 from daemon.mind.tagged_output.tags import Kind, Token, Tokenizer, Vocabulary
 
 KNOWN_TAGS: tuple[str, ...] = (
@@ -38,8 +40,7 @@ _UNCLOSED = re.compile(f"[{OPENERS}][^{OPENERS}>]*$")  # with the text behind a 
 _HIDING = ("<!-", "<![")  # a comment or CDATA section may hide a tag
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Value):
     """A well-formed top-level element: its stripped text, and its attributes by lower-case name."""
 
     content: str

@@ -3,10 +3,12 @@
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 
+from msgspec import field
+
 from daemon.core.text import NEAR, OPENERS, fold, reads_as, squeeze
+from daemon.core.value import Value
 
 _OPENER = re.compile(f"[{OPENERS}&]")
 _NAME = re.compile(r"<\s*(/?)\s*([a-z_]+)", re.IGNORECASE | re.ASCII)
@@ -30,8 +32,7 @@ class Kind(Enum):
     SUSPECT = "suspect"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Value):
     """A part of the input as written in `raw`. SUSPECT is no valid tag but looks like one of the known ones."""
 
     kind: Kind
@@ -47,8 +48,7 @@ class _Verdict(Enum):
     TAG = "tag"
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(Value):
     """The known tag names, recognised in any case and disguise. `misspelt`: long names match with typing errors."""
 
     names: Mapping[str, str]

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from daemon.core.errors import MalformedReply
 from daemon.core.text import storable
+from daemon.core.value import Value
 from daemon.mind.thought.cognitive_output import (
     MOST_OF_A_KIND,
     MOST_PREDICTIONS,
@@ -66,8 +67,7 @@ _REASONS: Final[Mapping[str, Reason]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Value):
     """A part that was left out: its field, and the reason."""
 
     field: str
@@ -82,8 +82,7 @@ class NoThought(MalformedReply):
         self.refused = refused
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtRead:
+class ThoughtRead(Value):
     """A thought as it was read, and the parts that were left out."""
 
     output: CognitiveOutput

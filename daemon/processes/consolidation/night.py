@@ -1,14 +1,18 @@
 """The means of a part of consolidation, within one slot's token budget, and the part that distils."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.errors import CapMet, DaemonError, MalformedReply, ModelRefused, ModelUnavailable, NoAccess
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience
 from daemon.core.ports.services import Clock, Emit, LLMCall
 from daemon.core.step import Step
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory, estimate_tokens
 from daemon.memory.consolidation.distilling import PART, DistillateRefused, Group, ToDistil, enough
 from daemon.memory.consolidation.runs import Run
@@ -37,8 +41,7 @@ class BudgetSpent(DaemonError):
     """The rest of the token budget does not suffice for the next model call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Night:
+class Night(Value):
     """The work for one audience of one soul. `paused` are people of whom nothing may be remembered now.
 
     `mind` collects its calls in `calls`. `budget` is the number of tokens that all audiences of the slot may use. They

@@ -1,6 +1,6 @@
 """Looks through a visit once it is over: one call, or none where nothing was learned and nothing decided."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
 from daemon.memory.knowledge.episodes import Closing, EndedVisit, ImplicationRefused

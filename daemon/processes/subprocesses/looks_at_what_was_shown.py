@@ -1,7 +1,8 @@
 """Makes records of the files that users sent: pictures by one look, recordings and documents by what was read."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import MalformedReply, ModelRefused, NoAccess
 from daemon.core.ports.services import FileKind

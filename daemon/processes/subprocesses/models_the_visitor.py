@@ -1,9 +1,11 @@
 """Learns about users from what they said, in a lull: two gates, then notes with quotations and whispers (seed 000)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from daemon.core.errors import CapMet, ModelError, ModelUnavailable, NoAccess
+from daemon.core.value import Value
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.learning import Learned, TurnRange
 from daemon.memory.knowledge.user_models import UserModel
@@ -31,8 +33,7 @@ _LEARNED = (
 _PONDER = f"What did {_THEM} just tell or show of themselves that will still matter in some weeks, and what not?"
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Value):
     """The turns to learn from: `fresh` ones, oldest first, after those `before`, which were modelled already."""
 
     before: tuple[Turn, ...]

@@ -1,6 +1,6 @@
 """Thinks once about a matter that a conversation has stayed with. The thought steers later answers."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from daemon.mind.matter import Matter
 from daemon.mind.prompts import prompt

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from msgspec import field
+from msgspec.structs import replace
 
 from daemon.core.perception import Audience, ConversationKey, Place, Readers
 from daemon.core.phrases import AS_MESSAGE, Command, Phrase
 from daemon.core.sessions import key_of
 from daemon.core.text import KnownHosts
+from daemon.core.value import Value
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.memory_acts import MemoryAct, SaidInPrivate
 from daemon.memory.queues.typed_commands import TYPED
@@ -18,8 +21,7 @@ from daemon.runtime.effects import effect_of_words
 from daemon.runtime.sensing import tell_others
 
 
-@dataclass(frozen=True, slots=True)
-class DaemonAnswer:
+class DaemonAnswer(Value):
     """An answer in the conversation, empty for none, with the acts and turns that are stored with it.
 
     `more` are further fields of the commit's effect. `here`: the readers of the conversation must not have changed.
@@ -34,8 +36,7 @@ class DaemonAnswer:
     after: Callable[[], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Dm:
+class Dm(Value):
     """The DM of a person, or the conversation itself (`here`) if that person alone reads it."""
 
     where: ConversationKey
@@ -102,8 +103,7 @@ Handler = Callable[[Cycle, Phrase], Awaitable[DaemonAnswer | str]]
 Guard = Callable[[Cycle], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Obeyed:
+class Obeyed(Value):
     """The handler of some commands. `needs` has the sentence for each guard that must hold.
 
     `names_sessions`: the answer names sessions, or says that there are some, and waits until its readers are known.

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ChannelError
 from daemon.core.phrases import USAGE, Command, Phrase

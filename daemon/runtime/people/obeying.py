@@ -3,8 +3,9 @@
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.initiative import INVITING
 from daemon.core.perception import AudienceKind, Modality, Place, Readers

@@ -2,13 +2,13 @@
 
 import datetime as dt
 import json
-from dataclasses import dataclass
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.sentences import Words
 from daemon.core.text import numbered, one_line
+from daemon.core.value import Value
 from daemon.memory.knowledge.records.kinds import Fact, Trust
 from daemon.memory.people.known import KnownOfPerson, QuotedWords
 from daemon.memory.people.standing import Belief
@@ -17,8 +17,7 @@ from daemon.memory.queues.memory_acts import IN_OWN_WORDS, MemoryAct, Shown
 _LONGEST_QUOTE: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class OwnAnswer:
+class OwnAnswer(Value):
     """An answer to a person about their memory, and the acts stored with it.
 
     `file` is the content of a file. `asks` puts a question with buttons below. `heard` keeps the message as a turn, or
@@ -34,8 +33,7 @@ class OwnAnswer:
     anew: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OwnMemory:
+class OwnMemory(Value):
     """The facts that one soul knows of `person`, as far as the readers of the answer may hear them."""
 
     known: KnownOfPerson

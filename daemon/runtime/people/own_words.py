@@ -1,9 +1,11 @@
 """The explanation of a reply: the words and documents that it rests on, as far as its readers may know them."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ChannelError
 from daemon.core.perception import AudienceKind, ConversationKey, Modality

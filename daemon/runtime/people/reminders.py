@@ -2,8 +2,9 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.perception import AudienceKind, ConversationKey, Modality, Perception, Place

@@ -1,9 +1,10 @@
 """Puts messages to sessions of Claude Code without a model, lists sessions, and obeys phrases about keys."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.core.errors import ChannelError
 from daemon.core.fencing import clean_name

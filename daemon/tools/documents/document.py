@@ -3,9 +3,10 @@
 The reading process imports this file, which therefore needs the standard library alone.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
+
+from daemon.core.value import Value
 
 _MB = 1 << 20
 
@@ -68,16 +69,14 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Value):
     """A part of a document, as data. `place` locates it for users: `page 12`, `sheet Q3, rows 1-40`."""
 
     place: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Value):
     """The text of a document, in its order. `left_out` is a sentence about unread parts, or empty."""
 
     sections: tuple[Section, ...]

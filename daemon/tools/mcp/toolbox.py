@@ -4,9 +4,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ToolFailed

@@ -1,9 +1,10 @@
 """Reminders that repeat: set in plain words, due on the person's own clock, listed, moved and cancelled in Slack."""
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from tests.given import counted_anew, shown, tagged, wanting
 from tests.journeys.house import House, said

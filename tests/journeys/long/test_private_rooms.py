@@ -1,8 +1,7 @@
 """In a DM the soul recalls the private channels that its user is in now, and nothing of any other room."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from daemon.local_slack.model import ChannelKind
 from tests.given import CLOSING, OPENING

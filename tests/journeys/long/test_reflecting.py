@@ -3,11 +3,11 @@
 import asyncio
 import shutil
 from collections.abc import Awaitable
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from daemon.core.config import load_settings
 from daemon.core.ports.services import Effort, Prompt

@@ -1,7 +1,8 @@
 """*Who is working on what?*: the daemon's own list, before full members alone; other words lead to it by a wish."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from daemon.core.sessions import HookEvent, KeyOwner, Visibility
 from tests.given import tagged, wanting

@@ -1,8 +1,9 @@
 """Forgets along the links: records without sources are deleted, and those made of several sources lose their words."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.records.kinds import (

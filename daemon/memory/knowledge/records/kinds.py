@@ -1,11 +1,13 @@
 """The kinds of records as dataclasses, with the field names of seed 004."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Literal
 
+from msgspec import field
+
 from daemon.core.perception import Audience
+from daemon.core.value import Value
 
 
 class RecordKind(StrEnum):
@@ -31,8 +33,7 @@ class Trust(StrEnum):
     NOTED = "noted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Value, kw_only=True):
     """The fields of all kinds of records. `text` is searched and shown, and `significance` goes from 1 to 10.
 
     `audience` may hear the record. With outsiders present it is repeated in `channel` alone. `conversation` is an id,
@@ -58,8 +59,7 @@ class Record:
     created_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SituationContext:
+class SituationContext(Value):
     """The reason and place of an event (seed 004, section 2.2)."""
 
     context_id: str = ""
@@ -72,8 +72,7 @@ class SituationContext:
     agent_role: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredSummary:
+class StructuredSummary(Value):
     """The outcome of a visit. `future_implication` follows from `key_outcome` (seed 004, section 2.3 and rule 4)."""
 
     content: str = ""
@@ -82,8 +81,7 @@ class StructuredSummary:
     future_implication: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowState:
+class WorkflowState(Value):
     """The current task, the completed items and the remaining ones (seed 004, section 2.4)."""
 
     current_task: str = ""
@@ -94,8 +92,7 @@ class WorkflowState:
 NOTHING_LEFT = WorkflowState()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Episode(Record):
+class Episode(Record, kw_only=True):
     """A visit: open while it goes on, `closing` until it is looked through, distilled once a core was made of it."""
 
     kind = RecordKind.EPISODE
@@ -114,15 +111,13 @@ class Episode(Record):
     closed_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Core(Episode):
+class Core(Episode, kw_only=True):
     """A distillate of eight closed episodes of one audience."""
 
     kind = RecordKind.CORE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sphere(Episode):
+class Sphere(Episode, kw_only=True):
     """A distillate of eight cores of one audience."""
 
     kind = RecordKind.SPHERE
@@ -136,8 +131,7 @@ class Topic(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact(Record):
+class Fact(Record, kw_only=True):
     """A believed statement. `text` is the line that users read. It holds now while `valid_until_ms` is None.
 
     `claimed_by` is the platform id of the user who said it. `why_ended` is superseded, retired or wrong.
@@ -158,8 +152,7 @@ class Fact(Record):
     used_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Qualia:
+class Qualia(Value):
     """The feel of a sense (seed 004, section 5.2). `intensity` is between 0 and 1."""
 
     color_hex: str = "#808080"
@@ -173,8 +166,7 @@ class Qualia:
         return 4 + round(4 * self.intensity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sense(Record):
+class Sense(Record, kw_only=True):
     """A picture, sound or document. `raw_data_ref` is the digest of its bytes, kept as long as a message shows them."""
 
     kind = RecordKind.SENSE
@@ -190,8 +182,7 @@ class Sense(Record):
     physio_snapshot: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalEntry(Record):
+class JournalEntry(Record, kw_only=True):
     """An entry of the soul's journal. It returns in prompts before the same audience, and no command shows it."""
 
     kind = RecordKind.JOURNAL

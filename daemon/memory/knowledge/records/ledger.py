@@ -3,9 +3,9 @@
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from daemon.core.value import Value
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import as_json
 
@@ -17,8 +17,7 @@ EDITED: Final = "edited"
 """The reason for the change of a turn whose message was edited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Value):
     """A write to memory. `content` is digested. Neither `act` nor `reason` holds words of users."""
 
     act: str

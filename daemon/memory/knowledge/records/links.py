@@ -3,12 +3,12 @@
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, Origin, common
+from daemon.core.value import Value
 from daemon.memory.database import Transaction
 from daemon.memory.id_series import next_id, next_number, series_of_day
 from daemon.memory.knowledge.records.kinds import RecordKind
@@ -130,8 +130,7 @@ class BrokenLink(StoreError):
     """An end of a link does not exist. Nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Value):
     """A link from `origin` to `target`, both ids. `quote` holds the words of the target that prove the origin."""
 
     origin: str

@@ -1,16 +1,17 @@
 """Writes, reads and deletes records, each with its row in the word index and its line in the ledger."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import TypeAdapter
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Origin
+from daemon.core.value import Value, from_plain
 from daemon.memory.database import Transaction
 from daemon.memory.database.sqlite import sqlite3
 from daemon.memory.knowledge.records.kinds import KINDS, Record, RecordKind
@@ -29,7 +30,7 @@ from daemon.memory.knowledge.records.links import (
 )
 from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import codes_of_turn
-from daemon.memory.records import as_json
+from daemon.memory.records import as_json, json_value
 from daemon.memory.stream.emptying import empty_thoughts_on
 
 R = TypeVar("R", bound=Record)
@@ -40,11 +41,10 @@ RECORD_INDEX: Final = WordIndex("record")
 _UNSEARCHED: Final = (RecordKind.JOURNAL,)
 _MADE_HERE: Final = ("id", "seq", "created_ms")
 _USE: Final = ("used", "used_ms")
-_COMMON: Final = tuple(one.name for one in fields(Record) if one.name not in _MADE_HERE)
+_COMMON: Final = tuple(name for name in Record.__struct_fields__ if name not in _MADE_HERE)
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableRecord:
+class UnreadableRecord(Value):
     """A record with a field that can't be read, perhaps written by another program. It can only be forgotten."""
 
     id: str
@@ -139,7 +139,7 @@ async def _change(
     before = await get(transaction, record_id)
     if before is None:
         raise NoSuchRecord(f"no record {record_id}", hint="nothing to do: it was forgotten meanwhile")
-    after: Record = replace(before, **changed)  # type: ignore[arg-type]  # fields by name, checked by replace itself
+    after: Record = replace(before, **changed)
     _, table = KINDS[after.kind]
     await _update(transaction, "records", record_id, {**_columns(after, _COMMON), "updated_ms": now})
     if own := _own_columns(after.kind):
@@ -210,8 +210,7 @@ async def _update(transaction: Transaction, table: str, record_id: str, columns:
 
 @cache
 def _own_columns(kind: RecordKind) -> tuple[str, ...]:
-    common = {one.name for one in fields(Record)}
-    return tuple(one.name for one in fields(KINDS[kind][0]) if one.name not in common)
+    return tuple(name for name in KINDS[kind][0].__struct_fields__ if name not in Record.__struct_fields__)
 
 
 def _columns(record: Record, names: Sequence[str]) -> dict[str, object]:
@@ -237,7 +236,7 @@ _Codec = tuple[Callable[[Any], object], Callable[[Any], Any]]
 def _codecs(kind: RecordKind) -> Mapping[str, _Codec]:
     cls = KINDS[kind][0]
     hints = get_type_hints(cls)
-    return {one.name: _codec(hints[one.name]) for one in fields(cls)}
+    return {name: _codec(hints[name]) for name in cls.__struct_fields__}
 
 
 def _codec(hint: object) -> _Codec:
@@ -248,8 +247,7 @@ def _codec(hint: object) -> _Codec:
     kinds = set(get_args(hint)) - {NoneType} if isinstance(hint, UnionType) else {hint}
     if kinds <= {str, int, float} or get_origin(hint) is Literal:
         return _as_is, _as_is
-    adapter: TypeAdapter[object] = TypeAdapter(hint)  # type: ignore[arg-type]  # the types of fields are known here only
-    return lambda value: as_json(adapter.dump_python(value, mode="json")), adapter.validate_json
+    return lambda value: as_json(to_builtins(value)), lambda text: from_plain(hint, json_value(text))  # type: ignore[arg-type]  # the types of fields are known here only
 
 
 def _as_is(value: object) -> object:

@@ -1,14 +1,13 @@
 """The results and refusals that all readers of documents share."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from daemon.core.value import Value
 from daemon.tools.documents.document import Section, Why
 from daemon.tools.documents.marks import what_it_is
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Value):
     """A sentence about a part of the document that is not read."""
 
     sentence: str
