@@ -231,11 +231,8 @@ class SlackClient:
         """
         if not _same_origin(url, self._settings.slack_api_url, _RESPONSES):
             raise ChannelRefused("this is no address of Slack's", code="invalid_url")
-        session = self.web.session
-        assert session is not None  # made together with the SDK's client
         try:
-            async with session.post(url, json=words, proxy=self.web.proxy) as response:
-                status = response.status
+            status = await self._post(url, json=words)
         except (aiohttp.ClientError, OSError) as error:
             raise DeliveryUncertain(f"Slack gave no answer at the response_url ({type(error).__name__})") from error
         if status != HTTPStatus.OK:
@@ -248,15 +245,19 @@ class SlackClient:
         """
         if not _same_origin(url, self._settings.slack_api_url, _FILES):
             raise ChannelRefused("this is no address of Slack's for files", code="invalid_url")
-        session = self.web.session
-        assert session is not None  # made together with the SDK's client
         try:
-            async with session.post(url, data=content, proxy=self.web.proxy, allow_redirects=False) as response:
-                status = response.status
+            status = await self._post(url, data=content, allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
             raise NotDelivered(f"Slack took no file ({type(error).__name__})") from error
         if status != HTTPStatus.OK:
             raise NotDelivered(f"Slack took no file: status {status}")
+
+    async def _post(self, url: str, **arguments: Any) -> int:  # noqa: ANN401  # aiohttp's
+        """Return the status of a request beside the Web API's methods."""
+        session = self.web.session
+        assert session is not None  # made together with the SDK's client
+        async with session.post(url, proxy=self.web.proxy, **arguments) as response:
+            return response.status
 
     async def answer(self, method: str, **arguments: object) -> tuple[Json, Mapping[str, str]]:
         """Call a method like `call`, and return the answer with the response's headers (names in lower case)."""

@@ -232,7 +232,7 @@ class SlackChannel(Channel):
 
     def attach(self, reply: str, key: str, conversation: ConversationKey, words: Words) -> AttachedReply:
         """Turn the long parts of a reply into files, or leave all as text if the scope for files is missing."""
-        scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
+        scopes = self._scopes()
         return (reply, ()) if scopes and SHARE_SCOPE not in scopes else with_files(self._redact(reply), key, words)
 
     def reply_to(self, perception: Perception) -> str:
@@ -271,8 +271,7 @@ class SlackChannel(Channel):
 
     def offers(self, conversation: ConversationKey) -> Offers:
         """Return the features that the token's scopes allow, or all features if Slack doesn't list the scopes."""
-        reader = self._reader
-        scopes = reader.identity.scopes if reader is not None else frozenset[str]()
+        scopes = self._scopes()
         command = command_of(conversation.soul) if not scopes or COMMANDS_SCOPE in scopes else ""
         return Offers(not scopes or FILES_SCOPE in scopes, command, nods=MARKS_SCOPE in scopes, unasked=True)
 
@@ -293,7 +292,7 @@ class SlackChannel(Channel):
 
     async def name_session(self, conversation: ConversationKey, thread: str, title: str) -> None:
         """Name the session of a thread. Without the scope of agents there are no sessions."""
-        scopes = self._reader.identity.scopes if self._reader else frozenset[str]()
+        scopes = self._scopes()
         if not scopes or AGENT_SCOPE in scopes:
             await self._sessions.name(conversation.channel, thread, self._redact(title))
 
@@ -343,6 +342,9 @@ class SlackChannel(Channel):
             self._appearances.check_scope(identity)
             self._reader = own_reader(settings, identity, self._clock, groups, self._soul_for_channel, self._shown_name)
         return self._reader
+
+    def _scopes(self) -> frozenset[str]:
+        return self._reader.identity.scopes if self._reader is not None else frozenset()
 
     def _known_reader(self) -> EventReader | None:
         return self._reader
