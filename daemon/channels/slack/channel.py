@@ -346,5 +346,8 @@ class SlackChannel(Channel):
     def _scopes(self) -> frozenset[str]:
         return self._reader.identity.scopes if self._reader is not None else frozenset()
 
-    def _known_reader(self) -> EventReader | None:
+    def _known_reader(self) -> EventReader:
+        """Return the reader. Raises NotDelivered while our own ids are unknown."""
+        if self._reader is None:
+            raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
         return self._reader

@@ -41,7 +41,7 @@ _NO_WORDS: Final = "…"
 
 
 class SlackDelivery:
-    """The delivery to Slack. `reader` gives None while our own ids are unknown.
+    """The delivery to Slack. `reader` raises NotDelivered while our own ids are unknown.
 
     A message whose form Slack refuses is sent again in a plainer form: a draft is rewritten or replaced by a new
     message, blocks become text, a long text becomes several messages. Only a refusal of the place, the app or the last
@@ -54,7 +54,7 @@ class SlackDelivery:
         drafts: Drafts,
         sessions: Sessions,
         appearances: Appearances,
-        reader: Callable[[], EventReader | None],
+        reader: Callable[[], EventReader],
     ) -> None:
         self._client = client
         self._files = FileSharing(client)
@@ -113,9 +113,10 @@ class SlackDelivery:
         """
         if post.revises is not None or (post.nod is not None and not post.draft_lost):
             return None
-        reader = self._reader()
-        if reader is None:
-            raise DeliveryUncertain("our own Slack ids are not known yet")
+        try:
+            reader = self._reader()
+        except NotDelivered as unknown:
+            raise DeliveryUncertain(unknown.message) from unknown
         channel = post.conversation.channel
         ours, whole = await self._ours(post, reader)
         if post.file and (shared := _shared(ours, post.file)):
@@ -210,9 +211,8 @@ class SlackDelivery:
         return standing[0]
 
     async def _standing(self, post: Post) -> dict[int, str]:
-        reader = self._reader()
         found, _ = await self._history(post, post.reply_to)
-        ours = [message for message in found if reader is not None and reader.is_own(message)]
+        ours = filter(self._reader().is_own, found)
         return {pieces_of(message)[0]: str(message["ts"]) for message in ours if key_of(message) == post.key}
 
     async def _revise(self, post: Post, ts: str) -> str:

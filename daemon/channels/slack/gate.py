@@ -11,7 +11,6 @@ from daemon.channels.slack.history import read_rooms
 from daemon.channels.slack.people import Directory, SlackUser
 from daemon.channels.slack.refusals import SlackIdentity
 from daemon.core.config import Settings
-from daemon.core.errors import NotDelivered
 from daemon.core.lru import Lru
 from daemon.core.perception import Perception, Place
 from daemon.core.ports.services import Clock, GateDecision
@@ -29,10 +28,10 @@ _CONVERSATIONS: Final = 1000
 
 
 class SlackGate:
-    """The gate of one workspace. It raises NotDelivered while our own ids are unknown (`reader` gives None)."""
+    """The gate of one workspace. It raises NotDelivered while our own ids are unknown, as `reader` does."""
 
     def __init__(
-        self, directory: Directory, settings: Settings, clock: Clock, reader: Callable[[], EventReader | None]
+        self, directory: Directory, settings: Settings, clock: Clock, reader: Callable[[], EventReader]
     ) -> None:
         self._directory = directory
         self._settings = settings
@@ -55,8 +54,6 @@ class SlackGate:
 
     async def _judge(self, author: str, channel: str, place: Place) -> tuple[GateDecision, SlackUser | None]:
         reader = self._reader()
-        if reader is None:
-            raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
         if author in (reader.identity.user, reader.identity.bot):
             return _no("self"), None
         # A bot without a user has only an id, which users.info doesn't know.

@@ -29,7 +29,7 @@ _CONVERTED: Final = ("channel_convert_to_private", "channel_convert_to_public") 
 
 
 class RoomReaders:
-    """The readers of Slack's channels, for `Channel.readers`. `reader` gives None while our own ids are unknown.
+    """The readers of Slack's channels, for `Channel.readers`. `reader` raises NotDelivered while our ids are unknown.
 
     In a DM the private channels of its user are included (`PrivateRooms`). Channels and members are cached for ten
     minutes. Events correct the cache at once (`take_note`), and events of other daemons on the same memory.db
@@ -40,7 +40,7 @@ class RoomReaders:
         self,
         client: SlackClient,
         directory: Directory,
-        reader: Callable[[], EventReader | None],
+        reader: Callable[[], EventReader],
     ) -> None:
         self._client = client
         self._directory = directory
@@ -57,8 +57,10 @@ class RoomReaders:
 
     async def readers(self, perception: Perception) -> Readers:
         """Return the readers as `Channel.readers` requires. In a DM only its user reads."""
-        reader, where = self._reader(), perception.conversation
-        if reader is None:
+        where = perception.conversation
+        try:
+            reader = self._reader()
+        except NotDelivered:
             return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False, unproven=True)
         await self._hear(reader.identity.team)
         try:
@@ -85,8 +87,6 @@ class RoomReaders:
     async def may_quote(self, room: SlackRoom, perception: Perception, readers: Readers) -> bool:
         """Return True if a channel's words may be quoted in the answer to a perception. Raises StoreError."""
         reader, where = self._reader(), perception.conversation
-        if reader is None:
-            return False
         members_alone = room.open_to_others and room.place is not Place.DM
         audience = Audience(AudienceKind.CHANNEL, room.id) if members_alone else reader.audience_in(room.place, room.id)
         asks_alone = readers.audience.kind is AudienceKind.DM and room.place is Place.PRIVATE_CHANNEL
@@ -145,20 +145,18 @@ class RoomReaders:
         self._members.forget_all()
         self._directory.forget_all()
         self._private.forget_all()
-        if (reader := self._reader()) is not None:
-            reader.places.clear()  # until the next lookup a channel counts as private
+        self._reader().places.clear()  # until the next lookup a channel counts as private
 
     def _is_known_member(self, user: str) -> bool:
         known = self._directory.known_user(user)
         return known is not None and not known.is_outsider(self._team())
 
     async def _tell(self, subject: str) -> None:
-        if self._news is not None and (team := self._team()):
-            await self._news.tell(team, (subject,))
+        if self._news is not None:
+            await self._news.tell(self._team(), (subject,))
 
     def _team(self) -> str:
-        reader = self._reader()
-        return reader.identity.team if reader is not None else ""
+        return self._reader().identity.team
 
     async def _hear(self, team: str) -> None:
         """Drop the cached facts that other daemons report as changed. Raises StoreError."""
@@ -175,12 +173,12 @@ class RoomReaders:
 
     def _forget(self, channel: str, kind: str = "") -> None:
         self._forget_members(channel)
-        if (reader := self._reader()) is not None:
-            reader.places.pop(channel, None)
-            if kind == "channel_shared":
-                reader.shared.add(channel)
-            elif kind == "channel_unshared":
-                reader.shared.discard(channel)
+        reader = self._reader()
+        reader.places.pop(channel, None)
+        if kind == "channel_shared":
+            reader.shared.add(channel)
+        elif kind == "channel_unshared":
+            reader.shared.discard(channel)
 
     def _compare(self, channel: str, place: Place | None, *, shared: object) -> None:
         known = self._directory.known_room(channel)

@@ -27,19 +27,17 @@ _SHARED_HINT: Final = "it is shared with other organisations; SOUL_ALLOW_SHARED_
 
 
 class RoomFinder(Value):
-    """The finder of channels and DMs by id. `reader` gives None while our own ids are unknown."""
+    """The finder of channels and DMs by id. `reader` raises NotDelivered while our own ids are unknown."""
 
     client: SlackClient
     gate: SlackGate
     settings: Settings
-    reader: Callable[[], EventReader | None]
+    reader: Callable[[], EventReader]
     has_member: Callable[[str, str], Awaitable[bool]]
 
     async def find_room(self, contact: str) -> Room:
         """Return the room as `Channel.find_room` requires. The soul may not write to a user whom the gate refuses."""
         reader = self.reader()
-        if reader is None:
-            raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
         if _PERSON.fullmatch(contact):
             channel, place = await self._dm_with(contact), Place.DM
         elif _CHANNEL.fullmatch(contact):
@@ -162,9 +160,9 @@ _MADE_PUBLIC: Final = "channel_convert_to_public"
 
 
 class PrivateRooms:
-    """The private channels of users. `reader` gives None while our own ids are unknown. No `store`: none."""
+    """The private channels of users. `reader` raises NotDelivered while our own ids are unknown. No `store`: none."""
 
-    def __init__(self, client: SlackClient, reader: Callable[[], EventReader | None]) -> None:
+    def __init__(self, client: SlackClient, reader: Callable[[], EventReader]) -> None:
         self._client = client
         self._reader = reader
         self._rests_until = 0.0
@@ -179,7 +177,7 @@ class PrivateRooms:
         None if Slack can't be reached now.
         """
         reader, store = self._reader(), self.store
-        if store is None or reader is None:
+        if store is None:
             return frozenset()
         key = RoomListKey(reader.identity.team, person, reader.identity.user)
         for _ in range(_TRIES):
@@ -202,7 +200,7 @@ class PrivateRooms:
         """Return True if a full member is surely in a private channel (by id) now. Raises StoreError."""
         await self.of(person, soul)  # refreshes an old list
         reader, store = self._reader(), self.store
-        if store is None or reader is None:
+        if store is None:
             return False
         key = RoomListKey(reader.identity.team, person, reader.identity.user)
         return await store.lists(key, room, max(self._client.clock.now_ms() - KEPT_MS, self._heard_all_since))
@@ -213,7 +211,7 @@ class PrivateRooms:
         Raises StoreError.
         """
         reader, store = self._reader(), self.store
-        if store is None or reader is None:
+        if store is None:
             return
         kind, subtype, room, user = map(event.text, ("type", "subtype", "channel", "user"))
         ours = user == reader.identity.user
