@@ -201,7 +201,7 @@ async def test_lists_of_rooms_and_rooms_whose_pages_repeat_are_read_twice_and_no
     await catching.control.fail("users.conversations", times=5, body=again | {"channels": []})
     await catching.up(quick_clock()).fill()
     assert len(await catching.control.calls("users.conversations")) == 2
-    await catching.control.do("fault", clear=True)
+    await catching.control.do("clear_faults")
     message = {"type": "message", "user": "U0BEN", "text": "again", "ts": f"{SystemClock().now_ms() / 1000:.6f}"}
     page = again | {"messages": [message], "has_more": True}
     await catching.control.fail("conversations.history", times=1_000, body=page)
@@ -238,7 +238,7 @@ async def test_a_restart_goes_on_where_catch_up_was_and_another_gap_is_read_too(
     first.cancel()
     await asyncio.wait([first])
     assert catching.log.mark is None
-    await catching.control.do("fault", clear=True)
+    await catching.control.do("clear_faults")
     await catching.control.say("Ada", "dm", "three")
     await catching.up().fill()
     assert sorted(catching.found()) == ["one", "three", "two"]

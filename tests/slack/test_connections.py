@@ -39,7 +39,7 @@ async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(on: W
     channel = on.open(TurnableClock(), ping_interval=CALM)
     async with caught_up(channel, on.intake, on.events):
         before = await opens(on.control)
-        await on.control.do("fault", **order)
+        await on.control.do("fault_socket", **order)
         await on.events.until("slack.caught_up", 2)
         assert await opens(on.control) == before + 1
         assert await still_hears(on.control, on.intake)
@@ -51,8 +51,8 @@ async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_m
     channel = on.open(clock, ping_interval=CALM)
     async with caught_up(channel, on.intake, on.events):
         before, began = await opens(on.control), clock.monotonic()
-        await on.control.do("fault", socket="dead_tickets", times=dead)
-        await on.control.do("fault", socket="disconnect", reason="refresh_requested")
+        await on.control.do("fault_socket", socket="dead_tickets", times=dead)
+        await on.control.do("fault_socket", socket="disconnect", reason="refresh_requested")
         await on.events.until("slack.lost")
         await on.events.until("slack.connected", 2)
         assert clock.monotonic() - began < 60
@@ -77,24 +77,24 @@ async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake
 async def test_a_silent_socket_is_replaced(on: Wire) -> None:
     channel = on.open(TurnableClock(), ping_interval=PING)
     async with caught_up(channel, on.intake, on.events):
-        await on.control.do("fault", socket="silence", on=True)
+        await on.control.do("fault_socket", socket="silence", on=True)
         await on.events.until("slack.lost")
         assert not channel.healthy()
-        await on.control.do("fault", socket="silence", on=False)
+        await on.control.do("fault_socket", socket="silence", on=False)
         await on.events.until("slack.connected", 2)
         assert await still_hears(on.control, on.intake)
 
 
 async def test_a_connection_without_a_hello_is_closed(on: Wire) -> None:
     channel = on.open(TurnableClock(20))
-    await on.control.do("fault", socket="silence", on=True)
+    await on.control.do("fault_socket", socket="silence", on=True)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(channel.listen(on.intake, ready))
         await on.events.until("slack.silent")
         assert not ready.is_set()
         assert not channel.healthy()
-        await on.control.do("fault", socket="silence", on=False)
+        await on.control.do("fault_socket", socket="silence", on=False)
         task.cancel()
 
 
@@ -103,22 +103,22 @@ async def test_repeated_disconnects_are_met_with_a_back_off(on: Wire) -> None:
     channel = on.open(clock, ping_interval=PING)
     async with caught_up(channel, on.intake, on.events):
         before, began = await opens(on.control), clock.monotonic()
-        await on.control.do("fault", socket="greet", reason="too_many_websockets", times=1000)
-        await on.control.do("fault", socket="disconnect", reason="refresh_requested")
+        await on.control.do("fault_socket", socket="greet", reason="too_many_websockets", times=1000)
+        await on.control.do("fault_socket", socket="disconnect", reason="refresh_requested")
         await on.control.until(lambda: on.control.calls("apps.connections.open"), before + 4)
         assert clock.monotonic() - began >= 0 + 1 + 2 + 4
-        await on.control.do("fault", clear=True)
+        await on.control.do("clear_faults")
         assert await still_hears(on.control, on.intake)
 
 
 async def test_a_long_outage_is_logged(on: Wire) -> None:
     channel = on.open(TurnableClock(200), ping_interval=PING)
     async with caught_up(channel, on.intake, on.events):
-        await on.control.do("fault", socket="refuse_handshakes", times=1000)
-        await on.control.do("fault", socket="close")
+        await on.control.do("fault_socket", socket="refuse_handshakes", times=1000)
+        await on.control.do("fault_socket", socket="close")
         await on.events.until("slack.lost")
         await on.events.until("slack.stuck")
-        await on.control.do("fault", clear=True)
+        await on.control.do("clear_faults")
         await on.events.until("slack.connected", 2)
 
 
@@ -126,6 +126,6 @@ async def test_malformed_frames_do_no_harm(open_channel: Open, intake: FakeIntak
     channel = open_channel()
     async with listening(channel, intake):
         for text in ("{", "[]", "null", "", '{"type": "events_api"}', '{"type": "hello", "payload": []}'):
-            await control.do("fault", socket="frame", text=text)
+            await control.do("fault_socket", socket="frame", text=text)
         assert await still_hears(control, intake)
         assert channel.healthy()

@@ -42,7 +42,7 @@ async def test_a_post_without_a_working_token_waits_for_the_admin(channel: Slack
     root = await control.say("Ada", "dm", "hi")
     for ts in (None, await draft(channel, root, "u" * 100)):
         for code in ("token_revoked", "invalid_auth", "missing_scope", "account_inactive"):
-            await control.do("fault", clear=True)
+            await control.do("clear_faults")
             for method in ("chat.postMessage", "chat.stopStream", "chat.update"):
                 await control.fail(method, body={"ok": False, "error": code}, times=3)
             with pytest.raises(AccessLost, match=code) as lost:
@@ -58,7 +58,7 @@ async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(
     closed = dict[str, bool]()
     async with listening(on.channel, on.intake):
         for code in for_good:
-            await on.control.do("fault", clear=True)
+            await on.control.do("clear_faults")
             await on.control.fail("conversations.history", body={"ok": False, "error": code}, times=9)
             await on.control.fail("conversations.replies", body={"ok": False, "error": code}, times=9)
             with pytest.raises(DeliveryUncertain) as doubt:

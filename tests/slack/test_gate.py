@@ -167,7 +167,7 @@ async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or
         await on.control.do("delete", person="Ada", channel="general", ts=ts)
         await on.events.until("slack.heard", kind="Deletion")
         assert await overheard() == (["Shall we?"], 3)
-        await on.control.do("fault", socket="close")
+        await on.control.do("fault_socket", socket="close")
         await on.events.until("slack.catching_up", 2)
         assert await overheard() == (["Shall we?"], 4)
         assert await overheard() == (["Shall we?"], 4)

@@ -132,7 +132,7 @@ async def test_where_a_thread_takes_no_reply_it_is_in_the_timeline(channel: Slac
 
 async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_they_are_found(on: Wire) -> None:
     root = await on.control.say("Ada", "general", "@soul hi")
-    await on.control.do("fault", room="general", posting="restricted_action_non_threadable_channel")
+    await on.control.do("fault_room", room="general", posting="restricted_action_non_threadable_channel")
     sent = post("C0GENERAL", "Here then.", reply_to=root)
     ts = await on.channel.deliver(sent)
     assert [one["ts"] for one in (await on.control.see("messages", channel="general"))["messages"]] == [root, ts]
@@ -147,8 +147,8 @@ async def test_a_room_that_takes_nothing_is_a_refusal_at_once(channel: SlackChan
         {"posting": "restricted_action"},
         {"posting": "restricted_action_read_only_channel"},
     ):
-        await control.do("fault", clear=True)
-        await control.do("fault", room="general", **order)
+        await control.do("clear_faults")
+        await control.do("fault_room", room="general", **order)
         with pytest.raises(ChannelRefused) as refused:
             await channel.deliver(post("C0GENERAL", "words " * 2_000, reply_to=root))
         codes.append(refused.value.code)
@@ -238,6 +238,6 @@ async def test_no_session_stays_at_work_on_any_way_out(on: Wire) -> None:
                 await on.control.fail("chat.stopStream", body={"ok": False, "error": "invalid_arguments"})
         assert (await sessions(on.control)).count("processing") == 1, trouble
         await delivering.deliver(post("D0ADA", "begun " * 20 + "and done", reply_to=root, draft=ts))
-        await on.control.do("fault", clear=True)
+        await on.control.do("clear_faults")
         assert set(await sessions(on.control)) == {"active"}, trouble
         assert whole(await on.control.replies("D0ADA", root)) == "begun" * 20 + "anddone", trouble

@@ -68,6 +68,7 @@ def effect(
         channels=HERE,
         clock=clock,
         visit_timeout_ms=int(settings.visit_silence * 1000),
+        learning_lull_ms=int(min(settings.learn_after, settings.visit_silence) * 1000),
         settings=settings,
         soul=lambda: who,
         tick_budget=lambda _: None,
