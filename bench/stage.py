@@ -16,7 +16,7 @@ from bench.host import cpu_seconds, resident_mib
 from bench.processes import end, spawn, workspace_process
 from daemon.core.concurrency import alongside
 from daemon.core.ports.services import SystemClock
-from daemon.local_slack.client import WorkspaceClient
+from tests.workspace_client import WorkspaceClient
 
 Json = dict[str, Any]
 PEOPLE: Final = ("ada", "ben", "chloe")

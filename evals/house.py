@@ -15,12 +15,12 @@ from bench.processes import end, spawn
 from daemon.core.errors import DaemonError
 from daemon.core.ports.services import Clock, SystemClock
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from evals import depot
 from evals.environment import Model
 from evals.memory import MemoryFile
 from evals.scenario import DOCUMENTS, Contact, Scenario, Setup
+from tests.workspace_client import WorkspaceClient, WorkspaceRefused
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _START: Final = 60.0  # seconds

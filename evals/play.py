@@ -12,7 +12,6 @@ from bench.stage import shown
 from daemon.core.errors import DaemonError
 from daemon.core.ports.services import SystemClock
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceRefused
 from evals.checks import checks_of
 from evals.discretion import discretion_checks, slack_calls
 from evals.environment import Model
@@ -21,6 +20,7 @@ from evals.memory import Rows
 from evals.scenario import Scenario, Turn
 from evals.seen import Played, PlayedTurn, Post
 from evals.spending import Spending
+from tests.workspace_client import WorkspaceRefused
 
 OnTurn = Callable[[int], None]
 """Hears the number of each turn, from 0, before it is played."""

@@ -10,7 +10,6 @@ from pydantic import SecretStr
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
 from tests.http.daemons import TOKEN
@@ -24,6 +23,7 @@ from tests.page.lines_english import ENGLISH
 from tests.page.lines_german import GERMAN
 from tests.page.manual_app import FEEDBACK, ManualApp
 from tests.page.window import Window, launched
+from tests.workspace_client import WorkspaceClient
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 SIZE: ViewportSize = {"width": 1180, "height": 740}

@@ -5,11 +5,11 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.control import Control
 from daemon.local_slack.model import Json
 from daemon.local_slack.orders import NotPossible
 from daemon.local_slack.server import WorkspaceServer
+from tests.workspace_client import WorkspaceClient, WorkspaceRefused
 
 
 class NearClient(WorkspaceClient):

@@ -42,9 +42,9 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
-    "modules": 590,
-    "lines": 106_000,
-    "lines of tests": 92_000,
+    "modules": 520,
+    "lines": 95_970,
+    "lines of tests": 90_900,
     "tables": 105,
     "triggers": 46,
     "docstrings that begin headless": 30,

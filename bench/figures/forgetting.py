@@ -15,7 +15,6 @@ from typing import Final
 from bench.plan import Bench
 from bench.report import Row
 from daemon.core.ports.services import SystemClock
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up
@@ -25,6 +24,7 @@ from tests.journeys.own_memory import content_of, forget, shared_files
 from tests.journeys.repeated_talk import THEIRS, begin, talk
 from tests.residues import residues
 from tests.store.forgetting_kills import killed_at_each_write
+from tests.workspace_client import WorkspaceClient
 
 _PERSON: Final = "U0ADA"
 _LEAST_STORES: Final = 8

@@ -1,6 +1,6 @@
 """Values: small immutable classes of named fields, compared and hashed by what they hold."""
 
-from typing import Any, TypeVar, dataclass_transform
+from typing import TypeVar, dataclass_transform
 
 import msgspec
 
@@ -18,9 +18,3 @@ def from_plain(kind: type[T], plain: object) -> T:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
-
-
-def as_plain(value: Value) -> dict[str, Any]:
-    """Return the fields of a value, and of the values in it, as JSON holds them."""
-    plain: dict[str, Any] = msgspec.to_builtins(value)
-    return plain

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from daemon.cli.installing import ServiceUnit
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.database import schema
 from tests.systemd.conftest import REPOSITORY
+from tests.workspace_client import WorkspaceClient
 
 BOT, APP = "xoxb-1-canary-bot", "xapp-1-canary-app"
 

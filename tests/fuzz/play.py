@@ -11,7 +11,6 @@ from random import Random
 from typing import Any, Final
 
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
@@ -20,6 +19,7 @@ from tests.fuzz.samples import Sample, recorded
 from tests.fuzz.senders import IDS, ONLY_OWN, Sender, sent_by
 from tests.given import shown
 from tests.journeys.house import House, settings_for
+from tests.workspace_client import WorkspaceClient
 
 _AT_ONCE: Final = 20
 _REPLAYED, _FRAMES = 0.1, 0.5  # how many payloads come twice; how many batches are followed by an odd frame

@@ -19,11 +19,11 @@ from daemon.app.minds import sinks_of
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
 from daemon.core.telemetry.traces import Traces, open_traces
-from daemon.local_slack.client import WorkspaceClient
 from tests.fakes import TIMEOUT
 from tests.loopback import served
 from tests.page.loopback_model import loopback_model, tagged
 from tests.page.running import running_daemon
+from tests.workspace_client import WorkspaceClient
 
 SAID, ANSWERED = "zqcanary asks", "zqcanary answers"
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from daemon.core.ports.services import PROMISED_HERE, THOUGHT_ALONE, Prompt
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
@@ -22,6 +21,7 @@ from tests.journeys.house import House, SlackDaemon, said, settings_for
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 from tests.models import Reply
+from tests.workspace_client import WorkspaceClient
 
 ZONES: Final = ("Europe/Athens", "America/Los_Angeles", "Asia/Kolkata")
 _SETTINGS: Final[dict[str, Any]] = {

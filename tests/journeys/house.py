@@ -24,13 +24,13 @@ from daemon.core.ports.services import LLM, Prompt
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.core.telemetry.redaction import RecentErrors
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
 from daemon.memory.database.sqlite import sqlite3
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import shown
 from tests.models import FakeModel, Flow
+from tests.workspace_client import WorkspaceClient
 
 T = TypeVar("T")
 BOT_TOKEN, APP_TOKEN = f"xoxb-local-{'0' * 24}", f"xapp-1-A0SOUL-1-{'0' * 24}"

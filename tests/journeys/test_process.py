@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TIMEOUT
 from tests.journeys.house import said
 from tests.journeys.processes import started, variables_for
+from tests.workspace_client import WorkspaceClient
 
 pytestmark = pytest.mark.slow
 

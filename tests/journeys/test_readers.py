@@ -11,7 +11,6 @@ from daemon.channels.slack import readers
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceClient
 from daemon.memory.admin.remembered import readers_at
 from daemon.memory.database import Transaction, open_database
 from daemon.memory.retrieval.surfacing import Surfacing
@@ -19,6 +18,7 @@ from tests.given import shown, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.unit.ism_parts import chosen
+from tests.workspace_client import WorkspaceClient
 
 CANARY = "heliotrope"
 LOOKS_UP = chosen(("Research", "kiln cracks"), "Respond")

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import ChannelKind, WorkspaceChannel
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
@@ -17,6 +16,7 @@ from tests.given import shown
 from tests.journeys.house import House, settings_for
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.unit.ism_parts import chosen
+from tests.workspace_client import WorkspaceClient
 
 MEMBERS, GUEST = ("Ada", "Ben", "Chloe"), "Gus"
 ROOMS = ("alpha", "beta")

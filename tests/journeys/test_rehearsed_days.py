@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceClient
 from tests.page.running import RunningDaemon, running_daemon
+from tests.workspace_client import WorkspaceClient
 
 HOUR: Final = 3_600
 _IDLE: Final = """

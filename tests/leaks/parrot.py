@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from daemon.core.ports.services import Prompt
 from daemon.core.sensing import NowhereToPerceive, ProgramSense, PushedReading
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import ChannelKind, Standing, WorkspaceChannel
 from daemon.local_slack.server import serve_workspace
 from daemon.local_slack.workspace import Workspace
@@ -28,6 +27,7 @@ from tests.leaks.play import Count
 from tests.leaks.slack import user_id
 from tests.models import Reply
 from tests.repeating import Repeating
+from tests.workspace_client import WorkspaceClient
 
 _PARROT = Repeating(r"canary\d{4}", r"the \w+ belongs to canary\d{4}")
 _THINKS: Final[dict[str, Any]] = {

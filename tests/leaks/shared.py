@@ -20,7 +20,6 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports.services import Prompt
 from daemon.core.sessions import KeyOwner, Visibility
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.database import Database
 from daemon.memory.shared.keys import KeyAdmin
@@ -54,6 +53,7 @@ from tests.leaks.shared_ground import (
 from tests.leaks.slack import user_id
 from tests.models import Reply
 from tests.repeating import Repeating
+from tests.workspace_client import WorkspaceClient
 
 T = TypeVar("T")
 Shown = tuple[str, Ear, Sequence[Canary]]

@@ -17,11 +17,11 @@ from msgspec.structs import asdict
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.core.ports.services import SystemClock
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import FakeClock
 from tests.live.scenes import EXPECTED, SCENES
 from tests.live.stage import LiveStage, RecordedCall, differences
+from tests.workspace_client import WorkspaceClient
 
 _TOKENS = tuple(f"LIVE_SLACK_{name}" for name in ("BOT_TOKEN", "APP_TOKEN", "CHANNEL", "ARCHIVED", "USER"))
 _REPORT = Path(os.environ.get("LIVE_SLACK_REPORT", "live-report.json"))

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import FakeClock
 from tests.local_slack.stock import StockApp
 from tests.near import NearClient
+from tests.workspace_client import WorkspaceClient
 
 
 @pytest.fixture(autouse=True)

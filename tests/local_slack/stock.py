@@ -10,8 +10,8 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
+from tests.workspace_client import WorkspaceClient
 
 Json = dict[str, Any]
 HANG = 60

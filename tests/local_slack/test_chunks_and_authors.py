@@ -2,8 +2,8 @@
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
 from tests.local_slack.stock import Json, begun, refusal
+from tests.workspace_client import WorkspaceClient
 
 CARD = {"type": "task_update", "id": "t", "title": "Looking", "status": "in_progress"}
 

@@ -9,8 +9,8 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
-from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.server import WorkspaceServer
+from tests.workspace_client import WorkspaceClient, WorkspaceRefused
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import HANG, Json, StockApp
+from tests.workspace_client import WorkspaceClient
 
 Dial = Callable[[], Coroutine[Any, Any, aiohttp.ClientWebSocketResponse]]
 

@@ -4,9 +4,9 @@ import asyncio
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import HANG, Json, StockApp
+from tests.workspace_client import WorkspaceClient
 
 TITLE = {"type": "plain_text", "text": "One"}
 INPUT = {"type": "plain_text_input", "action_id": "words"}

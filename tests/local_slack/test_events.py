@@ -1,7 +1,7 @@
 """The events that an app gets when users act in the workspace."""
 
-from daemon.local_slack.client import WorkspaceClient
 from tests.local_slack.stock import StockApp
+from tests.workspace_client import WorkspaceClient
 
 
 async def test_a_dm_reaches_the_app_in_slacks_shape(stock: StockApp, people: WorkspaceClient) -> None:

@@ -3,9 +3,9 @@
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import Json, refusal
+from tests.workspace_client import WorkspaceClient
 
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
 

@@ -7,10 +7,10 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import FakeClock
 from tests.local_slack.stock import refusal
+from tests.workspace_client import WorkspaceClient
 
 _OPTIONS = [{"text": {"type": "plain_text", "text": "A"}, "value": "a"}]
 

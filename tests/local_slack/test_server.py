@@ -13,9 +13,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.core.errors import ConfigError
 from daemon.local_slack.__main__ import main
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.local_slack.stock import HANG
+from tests.workspace_client import WorkspaceClient
 
 
 async def test_a_port_or_an_address_that_cannot_be_bound_is_a_clear_error(

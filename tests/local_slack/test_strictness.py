@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from daemon.local_slack.client import WorkspaceClient
 from tests.local_slack.stock import StockApp, begun, refusal
+from tests.workspace_client import WorkspaceClient
 
 ADA: dict[str, Any] = {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
 

@@ -9,10 +9,10 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext
 
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.page.manual_app import ManualApp
 from tests.page.window import MISSING, Window, chromium, launched
+from tests.workspace_client import WorkspaceClient
 
 OpenWindow = Callable[..., Awaitable[Window]]
 

@@ -12,11 +12,11 @@ from typing import Final
 from playwright.async_api import Locator, expect
 
 from daemon.core.value import Value
-from daemon.local_slack.client import WorkspaceClient
 from tests.page.journey import Look, Opener
 from tests.page.loopback_model import LoopbackModel, ModelCall, loopback_model, tagged
 from tests.page.running import RunningDaemon, running_daemon
 from tests.page.window import Window
+from tests.workspace_client import WorkspaceClient
 
 RANDOM: Final = "C0RANDOM"
 

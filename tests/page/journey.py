@@ -12,12 +12,12 @@ from pathlib import Path
 
 from playwright.async_api import Locator, expect
 
-from daemon.local_slack.client import WorkspaceClient
 from tests.page.lines import Exchange, Lines
 from tests.page.loopback_model import LoopbackModel, loopback_model
 from tests.page.running import ROOT, RunningDaemon, running_daemon
 from tests.page.window import Window
 from tests.tools.parts import listing, program
+from tests.workspace_client import WorkspaceClient
 
 Look = Callable[[str, str], Awaitable[None]]
 """Takes a picture; its arguments are the picture's name and the view to show, as in the page's URL."""

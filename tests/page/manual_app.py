@@ -5,9 +5,9 @@ from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import StockApp
+from tests.workspace_client import WorkspaceClient
 
 Json = dict[str, Any]
 FEEDBACK: Json = {

@@ -8,7 +8,6 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, expect
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.memory.knowledge.records.kinds import Topic
 from tests.fakes import TurnableClock
@@ -18,6 +17,7 @@ from tests.journeys.own_memory import note
 from tests.page.conftest import OpenWindow
 from tests.page.window import Window, use_shortcut
 from tests.programs import ends_awaited
+from tests.workspace_client import WorkspaceClient
 
 pytestmark = pytest.mark.timeout(300)  # two seconds on an idle machine
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.page.conftest import OpenWindow, PageStage
 from tests.page.manual_app import FEEDBACK
+from tests.workspace_client import WorkspaceClient
 
 PHONE = {"width": 390, "height": 760}
 

@@ -15,11 +15,11 @@ from daemon.app.lifecycle import clock_of
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.core.ports.services import Clock, SystemClock
-from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.fakes import TIMEOUT
 from tests.llm.providers import Answer, OpenAIServer
 from tests.store.parts import look
+from tests.workspace_client import WorkspaceClient
 
 
 class Announced:

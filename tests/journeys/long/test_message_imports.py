@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from daemon.local_slack.client import WorkspaceClient
 from tests.fakes import TIMEOUT
 from tests.journeys.souls import write_soul
 from tests.journeys.thinking import thought
 from tests.page.loopback_model import ModelCall, loopback_model, tagged
+from tests.workspace_client import WorkspaceClient
 
 ROOT = Path(__file__).parents[3]
 _DAEMON = """
