@@ -36,7 +36,7 @@ _MISREAD: Final[tuple[tuple[str, Callable[[Left], Left]], ...]] = (
     ("lost", lambda left: replace(left, posts=[one for one in left.posts if KEPT not in one])),
     ("doubled", lambda left: replace(left, posts=[*left.posts, *left.posts])),
     ("doubled", lambda left: replace(left, effects=left.effects + left.effects)),
-    ("doubled", lambda left: dataclasses.replace(left, outcome=dataclasses.replace(left.outcome, twice=("a post",)))),
+    ("doubled", lambda left: replace(left, outcome=dataclasses.replace(left.outcome, twice=("a post",)))),
     ("overspend", lambda left: replace(left, budget=replace(left.budget, tokens_hour=1))),
     ("overspend", lambda left: replace(left, budget=replace(left.budget, tokens_day=1))),
     ("overspend", lambda left: replace(left, budget=replace(left.budget, usd_day=0.0))),
