@@ -43,8 +43,8 @@ OLD_WORDS = re.compile(
 )
 CEILINGS = {  # each change lowers them; one that raises a number has its reason in docs/DECISIONS.md
     "modules": 520,
-    "lines": 95_970,
-    "lines of tests": 90_900,
+    "lines": 96_000,
+    "lines of tests": 90_950,
     "tables": 105,
     "triggers": 46,
     "docstrings that begin headless": 30,

@@ -8,6 +8,7 @@ from typing import Final
 from daemon.app.side_calls import CountedTranscriber, endpoint_of, side_calls
 from daemon.core.channels import Channels
 from daemon.core.config import Settings
+from daemon.core.errors import StoreError
 from daemon.core.extensions import ExtensionFault
 from daemon.core.ports.services import Clock, Emit
 from daemon.ism.machine import action_named
@@ -73,8 +74,13 @@ class Eyes:
     swept: bool = False
 
     async def sweep(self) -> None:
-        """Delete unreferenced pictures, first those that a crash has left. Raises StoreError."""
-        if gone := await self.senses.sweep(everything=not self.swept):
+        """Delete unreferenced pictures, first those that a crash has left."""
+        try:
+            gone = await self.senses.sweep(everything=not self.swept)
+        except StoreError as error:  # tried again at the next sweep, not a second later
+            self.emit("store.failed", reason=error.message, hint=error.hint)
+            return
+        if gone:
             self.emit("senses.swept", files=gone)
         self.swept = True
 

@@ -47,10 +47,10 @@ class Table(Value):
     A person's rows are those of `of` and `names`, those in their direct messages, and those that meet a condition of
     `also`, except for `but`. They are deleted, or changed by `stays` (SQL assignments). Before that, `blanked` changes
     rows that stay (a condition and assignments). A `step` of the erasure treats the table instead.
-    `repeats` says which rows of shared conversations may repeat the person's own words, and what changes then: '' for
-    deletion, REDACTED where the words alone go. `moves` says which rows go along to another soul that gets their
-    conversation, and what changes then. `export` are the name and the columns of a person's own rows in the file that
-    they get, with a condition. Old rows are changed by their `key`.
+    `repeats` says which rows of shared conversations may repeat the person's own words, in which columns, and what
+    changes then: '' for deletion, REDACTED where the words alone go. `moves` says which rows go along to another soul
+    that gets their conversation, and what changes then. `export` are the name and the columns of a person's own rows in
+    the file that they get, with a condition. Old rows are changed by their `key`.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Table(Value):
     stays: str = ""
     blanked: tuple[tuple[str, str], ...] = ()
     step: bool = False
-    repeats: tuple[str, str] | None = None
+    repeats: tuple[str, str, str] | None = None
     moves: tuple[str, str] | None = None
     export: tuple[str, str, str] | None = None
     key: str = "id"
@@ -131,8 +131,9 @@ TABLES: Final = (
             f"workspace = :workspace AND {rows.ASKED}",
             f"conversation IN {rows.THEIR_DMS} AND state NOT IN ('pending', 'sending')",
         ),
-        stays=f"recipient = CASE WHEN id IN ({rows.ANSWERS}) THEN recipient ELSE '' END, reason = '', {rows.EMPTIED}",
-        repeats=("1 = 1", rows.EMPTIED),
+        stays=f"""recipient = CASE WHEN id IN ({rows.ANSWERS}) AND recipient NOT IN {rows.THEIR_NAMES} THEN recipient
+          ELSE '' END, reason = '', {rows.EMPTIED}""",
+        repeats=("1 = 1", "body", rows.EMPTIED),
         ages=(A("queue_text_days", "created_ms", "cleared = 1, body = ''", "cleared = 0", rows.SENT),),
     ),
     T(
@@ -142,7 +143,7 @@ TABLES: Final = (
         place=_HERE,
         but=f"id = :spared OR {rows.SAID_SINCE.format('')}",
         stays=rows.UNSAID,
-        repeats=("modality <> 'words'", rows.REDACTED),
+        repeats=("modality = 'time'", "body params", rows.REDACTED),
         ages=(
             A("trace_days", "received_ms", found="modality <> 'words'", only="state NOT IN ('new', 'claimed')"),
             A(
@@ -168,7 +169,7 @@ TABLES: Final = (
         words="reason params",
         place=_HERE,
         also=(rows.OF_NO_TURN,),
-        repeats=("1 = 1", ""),
+        repeats=("1 = 1", "reason params", ""),
         key="seq",
         ages=(A("trace_days", "at_ms"),),
     ),
@@ -263,7 +264,7 @@ TABLES: Final = (
         of="behalf",
         words="content params reason",
         place=_HERE,
-        repeats=("1 = 1", rows.REDACTED),
+        repeats=("1 = 1", "content params", rows.REDACTED),
         export=(
             "reminders",
             "content AS text, cue AS waits_for, due_ms, every, state",
@@ -278,7 +279,7 @@ TABLES: Final = (
         place=_HERE,
         also=(rows.ASKED_THEM,),
         blanked=((rows.ASKED_FOR_THEM, "state = 'expired'"),),
-        repeats=("1 = 1", ""),
+        repeats=("1 = 1", "arguments", ""),
         ages=tuple(A("trace_days", "created_ms", found=f"state = '{one}'") for one in rows.DECIDED),
     ),
     T("jobs", key="seq", ages=(A("job_days", "settled_ms", found="state = 'done'"),)),

@@ -372,3 +372,18 @@ async def test_a_summary_that_claims_to_cover_later_turns_hides_none(database: D
             assert (await bring(two, tmp_path / "first")).unchanged == done.stored
         verified = await verify_passport(tmp_path / "first", FakeClock(auto=True))
         assert len(verified.refused) == len(done.refused), up_to
+
+
+async def test_a_memory_whose_file_names_no_place_opens_no_conversation(database: Database, tmp_path: Path) -> None:
+    await database.write(lambda transaction: remember(transaction, [], MADE))
+    await export_passport(database, tmp_path / "first")
+    for file in (tmp_path / "first").rglob("EP_*.json"):
+        content = json.loads(file.read_text())
+        content["soul_daemon"]["place"] = ""  # as files from before schema 17 have it
+        file.write_text(json.dumps(content))
+    for file in [*(tmp_path / "first").rglob("SMEM_*.json"), *(tmp_path / "first").rglob("JR_*.json")]:
+        file.unlink()
+    async with open_database(tmp_path / "two.db", FakeClock(auto=True)) as two:
+        await bring(two, tmp_path / "first")
+        assert await two.rows("SELECT 1 FROM records WHERE kind = 'episode'")
+        assert await two.rows("SELECT 1 FROM conversations WHERE place = 'terminal'") == []

@@ -104,6 +104,24 @@ async def test_a_plan_whose_time_has_passed_comes_not_up_late(passport: Path, cl
     assert (await bring(two, passport, clock)).refused == ()
 
 
+@pytest.mark.parametrize(
+    ("old", "waits"),
+    [
+        ({"cue": None, "unless_answered": True}, ("waiting", "silence")),
+        ({"cue": None, "unless_answered": False}, ("waiting", "")),
+        ({"cue": {"kind": "topic", "words": ["bees"]}, "unless_answered": False}, ("cancelled", "")),
+    ],
+)
+async def test_a_plan_of_a_file_from_before_schema_17_waits_for_what_it_waited_for(
+    passport: Path, clock: FakeClock, two: Database, old: dict[str, object], waits: tuple[str, str]
+) -> None:
+    rewrite(one_file(passport, "IN_*.json", "Call Ben"), **old)
+    assert (await bring(two, passport, clock)).refused == ()
+    [row] = await two.rows("SELECT state, cue FROM intentions WHERE content LIKE '%Call Ben%'")
+    assert tuple(row) == waits
+    assert (await bring(two, passport, clock)).stored == 0
+
+
 FORGED: tuple[tuple[dict[str, object], str], ...] = (
     ({"audience": ""}, "it does not say who may hear it"),
     ({"audience": "operator:passport"}, "it is for others than those who read there"),

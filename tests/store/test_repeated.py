@@ -146,6 +146,37 @@ async def test_a_reminder_of_another_stays_without_the_words_of_the_person(talks
     assert row["params"] == '{"quincunx": ["\\u2026!", 5]}'
 
 
+async def test_text_that_looks_like_json_loses_the_words_and_what_only_the_daemon_wrote_loses_nothing(
+    talks: Talks,
+) -> None:
+    await talks.say("C1", ADA, "I own a quincunx", "fine")
+    key = ConversationKey(SOUL, TEAM, "C1", "1.0")
+    row = {"conversation": str(key), "soul": SOUL, "workspace": TEAM, "created_ms": 1}
+    plan = row | {"due_ms": 9, "process": "engaged", "behalf": BEN, "place": "thread", "state": "waiting"}
+    texts = ('{"quincunx": "call him"}', "[" * 3_000 + " quincunx")
+
+    async def unit(transaction: Transaction) -> None:
+        for number, text in enumerate(texts):
+            name = f"reminder-{number}"
+            more = {"id": name, "slot": name, "params": text, "content": text, "audience": str(EVERYBODY)}
+            await transaction.insert("intentions", **plan, **more)
+        said = {"body": "It is green, Ben.", "reason": "quincunx", "audience": str(EVERYBODY), "recipient": BEN}
+        post = {"id": "o1", "part": 0, "last": 1, "reply_to": "", "newer_than_ts": "1", "state": "pending"}
+        await transaction.insert("outbox", **row, **said, **post)
+
+    await talks.database.write(unit)
+    found = await talks.found()
+    await talks.database.write(lambda transaction: erase_repeats(transaction, [str(key)], found, 9))
+    rows = await talks.database.rows("SELECT content, params FROM intentions ORDER BY slot")
+    assert [tuple(one) for one in rows] == [
+        ('{"…": "call him"}', '{"quincunx": "call him"}'),  # a key of params is the daemon's
+        ("[" * 3_000 + " …", "{}"),
+    ]
+    assert [tuple(one) for one in await talks.database.rows("SELECT body, state FROM outbox")] == [
+        ("It is green, Ben.", "pending")
+    ]
+
+
 async def test_who_saw_the_words_of_a_forgotten_person_in_a_context_has_an_old_version(talks: Talks) -> None:
     await talks.say("C1", ADA, "I own a quincunx", "fine")
     contexts, writer = ContextStore(talks.database, SystemClock(), TEAM), Writer(SOUL, EVERYBODY)

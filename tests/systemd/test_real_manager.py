@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 import pytest
 
 from tests.systemd.conftest import REPOSITORY, Checkout
@@ -25,9 +26,8 @@ def _obstacle() -> str:
     missing = [tool for tool in ("unshare", "setpriv", "systemctl") if shutil.which(tool) is None]
     if missing or not Path("/lib/systemd/systemd").exists():
         return f"needs {', '.join(missing) or 'systemd'}"
-    new_enough = [PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
-    if not Path(PYTHON).exists() or subprocess.run(new_enough, check=False).returncode != 0:
-        return f"needs Python 3.11 at {PYTHON}"
+    if not Path(PYTHON).exists() or _version_of(PYTHON) != sys.version_info[:2]:
+        return f"needs the Python of {sys.executable} at {PYTHON}, too"
     return ""
 
 
@@ -39,6 +39,7 @@ def installed(checkout: Checkout) -> Checkout:
     (checkout.code / "daemon").mkdir()
     shutil.copy(REPOSITORY / "daemon" / "__init__.py", checkout.code / "daemon")
     shutil.copytree(REPOSITORY / "daemon" / "core", checkout.code / "daemon" / "core")
+    shutil.copytree(Path(msgspec.__file__).parent, checkout.code / "msgspec")  # all that the values of core need
     shutil.copy(HERE / "real_manager.sh", checkout.code)  # the ordinary user may have no way into this checkout
     program = checkout.code / ".venv/bin/soul"
     program.write_text(f"#!{PYTHON}\n" + (HERE / "tiny_daemon.py").read_text())
@@ -57,8 +58,6 @@ def installed(checkout: Checkout) -> Checkout:
 def with_packages(installed: Checkout) -> Checkout:
     """The same with the whole daemon, and a virtual environment that has this one's packages."""
     packages = Path(click.__file__).parents[1]
-    if sys.version_info[:2] != _version_of(PYTHON):
-        pytest.skip(f"{PYTHON} can't use the packages of {sys.executable}")
     if {"home", "root", "tmp"} & set(packages.parts[1:2]):
         pytest.skip(f"the unit sees nothing of {packages}")
     environment = installed.code / ".venv"

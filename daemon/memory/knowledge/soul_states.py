@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 
 from msgspec import field
-from pydantic import ValidationError
 
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.value import Value, from_plain
@@ -242,7 +241,7 @@ class NewestQualia:
         )
         try:
             return from_plain(Qualia, json_object(rows[0]["qualia"])) if rows else None
-        except ValidationError:
+        except ValueError:
             return None
 
 

@@ -11,6 +11,7 @@ from daemon.memory.knowledge.records.kinds import RecordKind, Trust
 from daemon.memory.knowledge.records.links import Link, Relation
 from daemon.memory.passport.kinds import PEOPLE, PassportKind, read_time, shown_as
 from daemon.memory.passport.reading import Loaded, RefusedFile, named
+from daemon.memory.queues.intention_rows import SILENCE
 from daemon.memory.records import JSONObject, Speaks
 
 FOREIGN: Final = "passport"
@@ -134,10 +135,11 @@ def _kind_of(content: JSONObject, kinds: Collection[str]) -> str:
     raise ValueError("it is no memory: it has neither a type nor an id")
 
 
-def _given(kind: PassportKind, content: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+def _given(kind: PassportKind, content: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that a file gives, and write its moments as an export does."""
-    row = dict[str, Any]()
-    shown = {column: field for field, column in kind.fields.items()}
+    if kind.name == "intention":
+        _take_old_cue(ours)
+    row, shown = dict[str, Any](), {column: field for field, column in kind.fields.items()}
     for column in kind.columns:
         given, field = (content, shown[column]) if column in shown else (ours, column)
         value = given.get(field)
@@ -151,6 +153,16 @@ def _given(kind: PassportKind, content: dict[str, Any], ours: Mapping[str, Any])
         elif not kind.defaults:
             raise ValueError(f"it is no {kind.name}: {kind.shown(column)}: Field required")
     return row
+
+
+def _take_old_cue(ours: dict[str, Any]) -> None:
+    """Read what a plan waits for as files from before schema 17 say it. A wait for anything but silence is over."""
+    late, cue = ours.pop("unless_answered", None) is True, ours.get("cue", "")
+    if cue and not isinstance(cue, str) and ours.get("state") == "waiting":
+        reason = "it waited for something that reminders no longer wait for"
+        ours |= {"state": "cancelled", "reason": reason, "settled_ms": ours.get("due_ms")}
+    if late or not isinstance(cue, str):
+        ours["cue"] = SILENCE if late else ""
 
 
 def _fill(kind: PassportKind, row: dict[str, Any], owner: Owner, now: int) -> None:
@@ -214,12 +226,14 @@ def _require_sense(kind: PassportKind, row: dict[str, Any]) -> None:
         raise ValueError(f"it is no {kind.name}: {_OURS}.speaker: it is another's")
 
 
-def _place(kind: PassportKind, row: dict[str, Any]) -> Place:
+def _place(kind: PassportKind, row: dict[str, Any]) -> Place | None:
     key = ConversationKey.parse(row["conversation"])
     if (key.soul, key.workspace) != (row["soul"], row["workspace"]):
         raise ValueError("its conversation is of another soul or workspace")
     if row["channel"] not in {"", key.channel}:
         raise ValueError("its conversation is in another channel")
+    if kind.record and not row.get("place"):  # its conversation is not here, and the file can't say who reads there
+        return None
     row["place"] = place = Place((row.get("place") or Place.TERMINAL) if kind.defaults else row["place"])
     return place
 

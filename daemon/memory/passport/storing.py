@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from daemon.core.errors import StoreError
-from daemon.core.perception import Audience, AudienceKind, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.core.step import EpistemicMode
 from daemon.core.timetable import FARTHEST_MS, next_slot, recurrence_of, require_seldom
 from daemon.core.value import Value
@@ -41,6 +39,15 @@ class Bounds(Value):
     as_is: bool = False
 
 
+async def _conversation(transaction: Transaction, where: ConversationKey, entry: PassportEntry) -> str | None:
+    """Open the conversation of an entry, and return its id. None if it is not here, and the file names no place."""
+    if entry.row.get("place"):
+        await open_conversation(
+            transaction, where, Place(entry.row["place"]), entry.origin.audience, entry.row[entry.kind.at]
+        )
+    return str(where) if await transaction.one("SELECT 1 FROM conversations WHERE id = :id", id=str(where)) else None
+
+
 async def put_row(
     transaction: Transaction, entry: PassportEntry, bounds: Bounds, now: int, *, missing: JSONObject, seq: int | None
 ) -> str:
@@ -50,8 +57,7 @@ async def put_row(
     """
     kind, row = entry.kind, dict(entry.row)
     if entry.conversation is not None:
-        audience, at_ms = entry.origin.audience, row[kind.at]
-        await open_conversation(transaction, entry.conversation, Place(row["place"]), audience, at_ms)
+        row["conversation"] = await _conversation(transaction, entry.conversation, entry)
     if kind.is_turn:
         return await _put_turn(transaction, entry, seq)
     if kind.name == INTENTION:
@@ -187,9 +193,6 @@ def _due(plan: dict[str, Any], now: int) -> dict[str, Any]:
 
 def why_refused(kind: PassportKind, error: Exception) -> str:
     """Return the reason for the refusal of a file whose row could not be stored."""
-    if isinstance(error, ValidationError):
-        [fault, *_] = error.errors(include_url=False, include_context=False, include_input=False)
-        return f"it is no {kind.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
     if isinstance(error, StoreError):
         return error.message
     return reason_of(error) if isinstance(error, ValueError) else f"it is no {kind.name}: {reason_of(error)}"

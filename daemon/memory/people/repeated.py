@@ -117,6 +117,7 @@ async def _leave_out(  # noqa: PLR0917 - one of each
     transaction: Transaction,
     table: Table,
     which: str,
+    columns: str,
     change: str,
     conversations: Sequence[str],
     found: Repeats,
@@ -124,24 +125,26 @@ async def _leave_out(  # noqa: PLR0917 - one of each
 ) -> None:
     """Change or delete the rows of conversations that repeat the words, or take these out."""
     rows = await transaction.rows(
-        f"SELECT {table.key} AS key, {', '.join(table.words.split())} FROM {table.name} "  # noqa: S608 - declared there
+        f"SELECT {table.key} AS key, {', '.join(columns.split())} FROM {table.name} "  # noqa: S608 - declared there
         f"WHERE {which} AND conversation IN (SELECT value FROM json_each(:ids))",
         ids=json.dumps(list(conversations)),
     )
     act = f"UPDATE {table.name} SET {change}" if change else f"DELETE FROM {table.name}"  # noqa: S608 - declared there
     for row in rows:
-        texts = {name: str(row[name]) for name in table.words.split()}
+        texts = {name: str(row[name]) for name in columns.split()}
         if found.holds_one(*texts.values()):
-            plain = {name: _redacted(text, found) for name, text in texts.items()} if change == REDACTED else {}
+            plain = {name: _redacted(name, text, found) for name, text in texts.items()} if change == REDACTED else {}
             taken = f"UPDATE {table.name} SET {', '.join(f'{name} = :{name}' for name in plain)}" if plain else act  # noqa: S608 - declared there
             await transaction.run(f"{taken} WHERE {table.key} = :key", key=row["key"], now=now, **plain)
 
 
-def _redacted(text: str, found: Repeats) -> str:
-    try:
-        return json.dumps(found.without_them(json.loads(text))) if text[:1] in {"{", "["} else found.without_them(text)
-    except ValueError:
+def _redacted(column: str, text: str, found: Repeats) -> str:
+    if column != "params":  # the one that is JSON: a text that only looks like it stays a text
         return str(found.without_them(text))
+    try:
+        return json.dumps(found.without_them(json.loads(text)))
+    except (ValueError, RecursionError):
+        return "{}"
 
 
 async def _redact_notes(transaction: Transaction, found: Repeats) -> None:

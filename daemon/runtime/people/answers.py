@@ -67,11 +67,11 @@ async def commit_answer(cycle: Cycle, answer: DaemonAnswer) -> Delivery | None:
 
     Raises StoreError, LostLease, and ReadersChanged if the readers changed or an act has to be made again.
     """
-    if answer.here:
-        await cycle.require_same_readers()
     parts = tuple[str, ...]()
     if answer.text:
         parts = await asyncio.to_thread(cycle.channel.split, answer.text, cycle.claim.conversation, cycle.hosts)
+    if answer.here:
+        await cycle.require_same_readers()
     effect = effect_of_words(cycle, parts, answer.turns)
     rooms = cycle.readers.rooms if answer.here else frozenset()
     effect = replace(effect, **{"rooms": rooms, "acts": (*effect.acts, *answer.acts), **answer.more})
