@@ -125,7 +125,8 @@ class _Row:
         yield "links", {"origin": self._id("facts"), "relation": "evidence", "target": f"TU_{turn}"}
         yield "consolidation_changes", {"object": json.dumps({"person": self._person}), "former": "{}"}
         yield "consolidations", {"slot_ms": int(float(self._same["ts"]) * 10)}
-        yield "shared_messages", {"inbox": "", "kind": self._chance.choice(("note", "question", "answer"))}
+        kind, inbox = self._chance.choice((("note", ""), ("question", ""), ("answer", ""), ("answer", message)))
+        yield "shared_messages", {"inbox": inbox, "kind": kind}
         yield "sessions", {"state": "idle", "name": f"{self._word} {self._name}", "process": ""}
         yield "bound_threads", {"session": self._id("sessions")}
         yield "shared_context", {"writers": "[]", "version": 1}
