@@ -23,6 +23,7 @@ from daemon.memory.knowledge.records.kinds import (
 )
 from daemon.memory.knowledge.records.links import BrokenLink, Link, Relation, cross_link, link, links_from, turn_id
 from daemon.memory.knowledge.records.store import NoSuchRecord, change, get, put, select
+from daemon.memory.knowledge.soul_states import NewestQualia
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.records import Speaks, Turn
 from tests.given import DM, HERE
@@ -261,3 +262,13 @@ async def test_a_tampered_ledger_shows_and_a_forgotten_record_does_not(database:
     assert look(path, "SELECT count(*) FROM ledger WHERE salt <> ''") == [(1,)]
     poke(path, "UPDATE ledger SET object = 'sem_11111111' WHERE seq = 2")
     assert await ledger.broken_at(database) == 2
+
+
+async def test_qualia_that_can_not_be_read_are_none(database: Database) -> None:
+    await room(database)
+    await database.write(lambda transaction: put(transaction, sense(qualia=Qualia("#e6e6fa"), conversation=str(DM)), 1))
+    newest = NewestQualia(database)
+    assert await newest.newest(DM, 0) == Qualia("#e6e6fa")
+    for odd in ('{"intensity": "high"}', "[1]", "no JSON"):
+        poke(database.path, "UPDATE senses SET qualia = ?", odd)
+        assert await newest.newest(DM, 0) is None, odd
