@@ -1,4 +1,4 @@
-"""What each daemon of a test begins with, made once a process: a fresh memory.db, the souls that are shipped."""
+"""A fresh memory.db and the shipped souls, made once a process and copied for each test."""
 
 import os
 import tempfile

@@ -35,7 +35,7 @@ T = TypeVar("T")
 Column = str | tuple[str, str | Callable[[Row], object]]
 """Keys, each its own heading or with one (`id TOOL=name`); or a heading, with a key or a function of a timed row."""
 Keys = type[Value] | str | Sequence[str]
-"""The keys of an object: a text such as `id, links [{origin, target}]`, names, or the dataclass with these fields."""
+"""The keys of an object: a text such as `id, links [{origin, target}]`, names, or the value with these fields."""
 
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 

@@ -120,11 +120,11 @@ async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(on: Wire
         for channel in (one, other):
             assert (await channel.readers(_said())).members_only
         for order, proven in (
-            ({"order": "join", "person": "Gus"}, False),
-            ({"order": "leave", "person": "Gus"}, True),
+            ({"order": "join", "person": "Gus", "channel": "studio"}, False),
+            ({"order": "leave", "person": "Gus", "channel": "studio"}, True),
             ({"order": "standing", "person": "Ben", "standing": "guest"}, False),
         ):
-            await on.control.do(str(order.pop("order")), channel="studio", **order)
+            await on.control.do(str(order.pop("order")), **order)
             await _acknowledged(on.control)
             assert [(await channel.readers(_said())).members_only for channel in (one, other)] == [proven] * 2
 

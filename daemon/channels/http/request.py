@@ -153,7 +153,7 @@ OwnerOf = Callable[[str], Awaitable[KeyOwner | None]]
 
 
 class Scope(StrEnum):
-    """What opens a route, as docs/HTTP.md says it. The handler itself checks signatures, of a source in the query."""
+    """The keys that open routes, in the words of docs/HTTP.md. A handler checks signatures and sources itself."""
 
     FREE = "-"
     ADMIN = "token"

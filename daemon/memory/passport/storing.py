@@ -124,7 +124,7 @@ async def _put_turn(transaction: Transaction, entry: PassportEntry, seq: int | N
 
 
 async def _note_looked_through(transaction: Transaction, model: Mapping[str, Any]) -> None:
-    """Note the turns that a user's model knows already, so that nothing is learned from them a second time."""
+    """Note up to which turn a user's model has learned, so that it learns from none twice."""
     await transaction.run(
         """
         INSERT INTO looked_through (conversation, person, up_to)

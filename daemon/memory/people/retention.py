@@ -126,19 +126,27 @@ _LEAST_REST_S: Final = 0.05
 _REST: Final = 4  # times as long as a transaction took; a slow disk gets longer rests
 _DAY_MS: Final = 86_400_000
 _WHY: Final = "older than it is kept for"
-_THESE_TURNS: Final = """
-    SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys)) ORDER BY seq
-    """
+_STILL_OLD: Final = "SELECT {0} FROM {1} WHERE {2} IN (SELECT value FROM json_each(:keys)) AND {3} AND {4} ORDER BY {2}"
+"""A row may have changed since the read that found it."""
 
 
 async def prune(database: Database, clock: Clock, days: Mapping[str, int]) -> int:
-    """Delete or change rows older than the days of their settings. Return the number of rows. Raises StoreError."""
-    total = 0
+    """Delete or change rows older than the days of their settings. Return the number of rows.
+
+    After a failure the other rules go on. Raises the first such error at the end.
+    """
+    total, failed = 0, list[Exception]()
     for table in TABLES:
         for age in table.ages:
             kept = days.get(age.setting, 0)
-            if kept or not age.setting:
+            if not kept and age.setting:
+                continue
+            try:
                 total += await _follow(database, clock, table, age, clock.now_ms() - kept * _DAY_MS + (not age.setting))
+            except Exception as error:  # noqa: BLE001 - raised below
+                failed.append(error)
+    if failed:
+        raise failed[0]
     return total
 
 
@@ -171,7 +179,7 @@ async def _follow(database: Database, clock: Clock, table: Table, age: Age, befo
         keys = [row["key"] for row in rows if row["goes"]]
         for start in range(0, len(keys), at_once):
             began = clock.monotonic()
-            change = partial(_change, table=table, age=age, keys=keys[start : start + at_once], now=clock.now_ms())
+            change = partial(change_old, table=table, age=age, keys=keys[start : start + at_once], now=clock.now_ms())
             total += await database.write(change)
             await clock.sleep(max(_LEAST_REST_S, _REST * (clock.monotonic() - began)))
         if len(rows) < _LOOKED_AT:
@@ -179,14 +187,15 @@ async def _follow(database: Database, clock: Clock, table: Table, age: Age, befo
         after = rows[-1]["age"]
 
 
-async def _change(transaction: Transaction, table: Table, age: Age, keys: Sequence[object], now: int) -> int:
+async def change_old(transaction: Transaction, table: Table, age: Age, keys: Sequence[object], now: int) -> int:
+    """Change or delete the rows of these keys that are still old. Return their number."""
+    columns = "seq, conversation, speaker, ts" if table.name == "turns" else table.key
+    still = _STILL_OLD.format(columns, table.name, table.key, age.found, age.only)
+    rows = [tuple(row) for row in await transaction.rows(still, keys=as_json(list(keys)))]
+    keys = [row[0] for row in rows]
     match table.name:
         case "turns":
-            chosen = (
-                "SELECT seq, conversation, speaker, ts FROM turns WHERE seq IN (SELECT value FROM json_each(:keys))"
-            )
-            rows = await transaction.rows(chosen, keys=as_json(list(keys)))
-            await erase_turns(transaction, [tuple(row) for row in rows], now, _WHY, aged=True)
+            await erase_turns(transaction, rows, now, _WHY, aged=True)
             return len(rows)
         case "records" | "facts":
             return len(await forget(transaction, [str(key) for key in keys], now, _WHY))
@@ -196,4 +205,4 @@ async def _change(transaction: Transaction, table: Table, age: Age, keys: Sequen
         case "llm_calls":
             return await sum_up_calls(transaction, keys)
     act = f"UPDATE {table.name} SET {age.change}" if age.change else f"DELETE FROM {table.name}"  # noqa: S608 - declared there
-    return await transaction.run_for_each(f"{act} WHERE {table.key} = :key AND {age.found} AND {age.only}", keys)
+    return await transaction.run_for_each(f"{act} WHERE {table.key} = :key", keys)

@@ -1,4 +1,4 @@
-"""The kinds of records as dataclasses, with the field names of seed 004."""
+"""The kinds of records as values, with the field names of seed 004."""
 
 from collections.abc import Mapping
 from enum import StrEnum
