@@ -77,8 +77,6 @@ class Orders(LookUps):
 
     def _call(self, order: Callable[..., object], fields: Json) -> Json:
         parameters = signature(order).parameters.values()
-        if unknown := fields.keys() - {one.name for one in parameters}:
-            raise NotPossible("invalid_arguments", f"it takes no field {', '.join(sorted(unknown))}")
         answer = order(**{one.name: self._read(one, fields.get(one.name)) for one in parameters})
         match answer:
             case WorkspaceMessage():
